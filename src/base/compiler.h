@@ -1,0 +1,36 @@
+/* The only file that asks which compiler this is. */
+#ifndef TN_BASE_COMPILER_H
+#define TN_BASE_COMPILER_H
+
+#include <assert.h>
+
+#define TN_MUST_CHECK __attribute__((warn_unused_result))
+#define TN_PRINTF(fmt, first) __attribute__((format(printf, fmt, first)))
+#define TN_NORETURN __attribute__((noreturn))
+#define TN_LIKELY(x) __builtin_expect(!!(x), 1)
+#define TN_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define TN_ALIGNED(n) __attribute__((aligned(n)))
+#define TN_UNUSED __attribute__((unused))
+#define TN_NOINLINE __attribute__((noinline))
+#define TN_INLINE static inline __attribute__((always_inline))
+#define TN_COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+#if defined(__SANITIZE_ADDRESS__)
+#define TN_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define TN_ASAN 1
+#endif
+#endif
+#ifndef TN_ASAN
+#define TN_ASAN 0
+#endif
+
+/* For our own bugs only; on in dev and sanitizer builds, gone in release. Bad input gets a status instead. */
+#ifdef TN_DEBUG
+#define TN_ASSERT(cond) assert(cond)
+#else
+#define TN_ASSERT(cond) ((void)sizeof(cond))
+#endif
+
+#endif

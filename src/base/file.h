@@ -1,0 +1,28 @@
+/* Files: mapped for reading, written whole and atomically. */
+#ifndef TN_BASE_FILE_H
+#define TN_BASE_FILE_H
+
+#include <stdbool.h>
+
+#include "base/alloc.h"
+#include "base/span.h"
+#include "base/status.h"
+
+typedef struct tn_file { /* a read-only private mapping; bytes stay valid until closed */
+  tn_bytes bytes;
+  tn_allocator allocator;
+} tn_file;
+
+/* Regular files only: a directory, device or missing file is TN_IO with a sentence. An empty file maps to 0 bytes.
+ * `*out` is allocated from `allocator`. */
+TN_MUST_CHECK tn_status tn_file_map(tn_allocator allocator, const char *path, tn_file **out, tn_error *err);
+/* As above for `relative` inside the folder `dir`: no absolute path, no "..", no symbolic link that leaves `dir`
+ * (checked on the opened descriptor, so it cannot be raced). */
+TN_MUST_CHECK tn_status tn_file_map_inside(tn_allocator allocator, const char *dir, const char *relative, tn_file **out,
+                                           tn_error *err);
+void tn_file_close(tn_file *f); /* NULL is fine */
+
+/* Writes the parts one after another to a temporary file beside `path`, then renames it over `path`. */
+TN_MUST_CHECK tn_status tn_file_write(const char *path, const tn_bytes *parts, size_t n_parts, tn_error *err);
+
+#endif

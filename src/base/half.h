@@ -1,0 +1,19 @@
+/* Scalar conversions of the short float kinds; round to nearest even. */
+#ifndef TN_BASE_HALF_H
+#define TN_BASE_HALF_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+float tn_f16_to_f32(uint16_t h);
+uint16_t tn_f32_to_f16(float f);
+uint16_t tn_f64_to_f16(double f); /* one rounding */
+float tn_bf16_to_f32(uint16_t h);
+uint16_t tn_f32_to_bf16(float f);
+uint16_t tn_f64_to_bf16(double f);
+
+/* The 8-bit kinds by tn_dtype number (F8E4M3FN, F8E4M3FNUZ, F8E5M2, F8E5M2FNUZ, F8E8M0) and F4E2M1 (low 4 bits). */
+float tn_f8_to_f32(int dtype, uint8_t b);
+uint8_t tn_f64_to_f8(int dtype, double f, bool saturate);
+
+#endif
