@@ -1,0 +1,50 @@
+# What is shipped: libtenon (everything), libtenon_rt (runs programs, holds no compiler), the program `tenon`.
+
+set(tn_rt_layers ${tn_needs_rt} rt)
+
+set(tn_all_objects)
+foreach(layer IN LISTS tn_layers)
+  list(APPEND tn_all_objects $<TARGET_OBJECTS:tn_${layer}>)
+endforeach()
+set(tn_rt_objects)
+foreach(layer IN LISTS tn_rt_layers)
+  list(APPEND tn_rt_objects $<TARGET_OBJECTS:tn_${layer}>)
+endforeach()
+
+# The part of the C API that needs no compiler is one file of the driver.
+set(tn_api_rt ${PROJECT_SOURCE_DIR}/src/driver/api_rt.c)
+if(EXISTS ${tn_api_rt})
+  add_library(tn_api_rt OBJECT ${tn_api_rt})
+  target_link_libraries(tn_api_rt PRIVATE tn_flags)
+  set_target_properties(tn_api_rt PROPERTIES POSITION_INDEPENDENT_CODE ON C_VISIBILITY_PRESET hidden C_EXTENSIONS OFF)
+  list(APPEND tn_rt_objects $<TARGET_OBJECTS:tn_api_rt>)
+endif()
+
+# tn_library(name export-suffix objects...) makes <name>_static and <name>_shared, both called lib<name>.
+function(tn_library name)
+  add_library(${name}_static STATIC ${ARGN})
+  add_library(${name}_shared SHARED ${ARGN})
+  set_target_properties(${name}_shared PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
+  if(NOT TENON_SANITIZE)
+    target_link_options(${name}_shared PRIVATE -Wl,-z,defs) # proves that nothing is missing
+  else()
+    target_link_options(${name}_shared PRIVATE -fsanitize=${TENON_SANITIZE})
+  endif()
+  foreach(kind static shared)
+    set_target_properties(${name}_${kind} PROPERTIES OUTPUT_NAME ${name} LINKER_LANGUAGE C EXPORT_NAME ${name}_${kind})
+    target_include_directories(${name}_${kind} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+                                                      $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  endforeach()
+  target_link_libraries(${name}_static PUBLIC Threads::Threads m)
+  target_link_libraries(${name}_shared PRIVATE Threads::Threads m)
+endfunction()
+
+tn_library(tenon ${tn_all_objects})
+tn_library(tenon_rt ${tn_rt_objects})
+
+file(GLOB tn_cli_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/cli/*.c)
+if(tn_cli_sources)
+  add_executable(tenon ${tn_cli_sources})
+  target_link_libraries(tenon PRIVATE tenon_static tn_flags)
+  set_target_properties(tenon PROPERTIES C_EXTENSIONS OFF)
+endif()

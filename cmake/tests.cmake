@@ -1,0 +1,32 @@
+# Tests, all under ctest. doc/testing.md says what each kind is.
+
+# tn_unit_test(layer file) makes `unit/<layer>/<name>` of test/unit/<layer>/<name>_test.c. It is linked to its layer
+# and those below, so that a broken higher layer cannot break it. Layers that see graphs also get the operators.
+function(tn_unit_test layer file)
+  get_filename_component(name ${file} NAME_WE)
+  string(REGEX REPLACE "_test$" "" name ${name})
+  set(target unit_${layer}_${name})
+  add_executable(${target} ${file})
+  set(needs ${layer} ${tn_needs_${layer}})
+  if("ir" IN_LIST needs)
+    list(APPEND needs op ${tn_needs_op})
+  endif()
+  list(REMOVE_DUPLICATES needs)
+  list(TRANSFORM needs APPEND _a)
+  list(TRANSFORM needs PREPEND tn_)
+  list(JOIN needs "," needs)
+  target_link_libraries(${target} PRIVATE "$<LINK_GROUP:RESCAN,${needs}>" tn_flags)
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/test/unit ${PROJECT_SOURCE_DIR})
+  target_compile_definitions(${target} PRIVATE TN_TEST_DIR="${PROJECT_SOURCE_DIR}/test")
+  set_target_properties(${target} PROPERTIES C_EXTENSIONS OFF RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/test)
+  add_dependencies(${target} tn_gen)
+  add_test(NAME unit/${layer}/${name} COMMAND ${target})
+  set_tests_properties(unit/${layer}/${name} PROPERTIES LABELS unit TIMEOUT 120)
+endfunction()
+
+foreach(layer IN LISTS tn_layers)
+  file(GLOB files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/test/unit/${layer}/*_test.c)
+  foreach(file IN LISTS files)
+    tn_unit_test(${layer} ${file})
+  endforeach()
+endforeach()
