@@ -1,0 +1,49 @@
+/* The oracle: plain evaluation of operators on literals, in double and int64. Slow and obvious on purpose; constant
+ * folding and `--compare=oracle` use it, the engines never do. */
+#ifndef TN_IR_EVAL_H
+#define TN_IR_EVAL_H
+
+#include "ir/op.h"
+
+typedef struct tn_eval {
+  tn_ctx *ctx;
+  tn_arena *arena; /* where results go */
+  const tn_node *node;
+  tn_loc loc;
+  int n_in, n_out;
+  const tn_lit *const *in; /* NULL = absent */
+  tn_lit **out;            /* filled through tn_eval_out; an absent output may be left NULL */
+  const bool *out_present;
+} tn_eval;
+
+#define tn_eval_fail(e, code, ...) tn_fail((e)->ctx, (code), (e)->loc, __VA_ARGS__)
+
+const tn_attr *tn_eval_attr(const tn_eval *e, const char *name); /* NULL when absent */
+int64_t tn_eval_int(const tn_eval *e, const char *name);
+double tn_eval_float(const tn_eval *e, const char *name);
+bool tn_eval_str_is(const tn_eval *e, const char *name, const char *z);
+tn_dtype tn_eval_out_dtype(const tn_eval *e, int i); /* as inferred */
+/* New output literal, zeroed. LIMIT when the element count does not fit. */
+TN_MUST_CHECK tn_status tn_eval_out(tn_eval *e, int i, tn_dtype d, int rank, const int64_t *dims, tn_lit **out);
+TN_MUST_CHECK tn_status tn_eval_axis(tn_eval *e, int64_t axis, int rank, int *out);
+/* Broadcast shape of two literals' dims; MISMATCH when they do not broadcast. */
+TN_MUST_CHECK tn_status tn_eval_bcast(tn_eval *e, int ra, const int64_t *a, int rb, const int64_t *b, int *out_rank,
+                                      int64_t *out_dims);
+/* Row-major index helpers. */
+void tn_strides(int rank, const int64_t *dims, int64_t *out_strides);
+/* Offset in an operand (rank ro, dims od) of result element `index` under broadcasting to (rank, dims). */
+int64_t tn_bcast_index(int64_t index, int rank, const int64_t *dims, int ro, const int64_t *od);
+
+/* Evaluates one node, control operators included (their regions run through tn_interp_region). */
+TN_MUST_CHECK tn_status tn_eval_node(tn_graph *g, const tn_node *node, tn_arena *arena, const tn_lit *const *in,
+                                     tn_lit **out);
+/* Runs a whole region. env maps value ids to literals (outer values must be there), and receives every value. */
+typedef struct tn_interp {
+  tn_graph *graph;
+  tn_arena *arena;
+  const tn_lit **env; /* graph->n_values entries */
+} tn_interp;
+TN_MUST_CHECK tn_status tn_interp_region(tn_interp *in, const tn_region *r);
+/* Set in tn_eval.env for control operators' eval hooks. */
+
+#endif

@@ -1,0 +1,85 @@
+/* The graph: values, nodes, regions. Everything lives in the context's arena and never moves; ids are dense, so passes
+ * keep their data in side tables indexed by id. Only ir/edit.h changes a graph after it was built.
+ *
+ * A region is a list of nodes in an order in which every use follows its definition, parameters and results. The main
+ * graph is a region; If, Loop and Scan nodes own regions. A node in an inner region may use values of outer ones. */
+#ifndef TN_IR_GRAPH_H
+#define TN_IR_GRAPH_H
+
+#include "ir/attr.h"
+
+struct tn_op;
+typedef struct tn_node tn_node;
+typedef struct tn_value tn_value;
+typedef struct tn_region tn_region;
+typedef struct tn_graph tn_graph;
+
+typedef struct tn_use { /* one operand slot; results of a region are uses with node == NULL */
+  tn_node *node;
+  tn_region *region; /* when node == NULL: the region that yields the value */
+  int index;
+  struct tn_use *prev, *next; /* other uses of the same value */
+} tn_use;
+
+struct tn_value {
+  uint32_t id;
+  const char *name; /* the model's name where unique, else made up; unique in the graph, interned */
+  tn_type type;
+  tn_node *def;      /* NULL for parameters */
+  tn_region *region; /* owner */
+  int index;         /* result number of def, or parameter number of region */
+  tn_use *uses;      /* in no particular order: never iterate where order shows */
+  uint32_t n_uses;
+};
+
+struct tn_node {
+  uint32_t id;
+  const struct tn_op *op;
+  tn_region *region;
+  tn_node *prev, *next;
+  int n_in, n_out, n_regions;
+  tn_value **in; /* NULL = absent optional input */
+  tn_use *uses;  /* n_in of them */
+  tn_value **out; /* NULL = absent optional output */
+  tn_attr *attrs; /* one per row of op->attrs, kind NONE = absent without default */
+  tn_region **regions;
+  tn_loc loc;    /* the user's node */
+};
+
+struct tn_region {
+  uint32_t id;
+  tn_graph *graph;
+  tn_node *owner; /* NULL for the main graph */
+  const char *name;
+  int n_params, n_results;
+  tn_value **params;
+  tn_value **results;
+  tn_use *result_uses;
+  tn_node *first, *last;
+  uint32_t n_nodes;
+};
+
+/* A demand of a shape rule that could be neither proved nor refuted: checked when its symbols are bound. */
+typedef struct tn_check {
+  tn_sym condition;
+  tn_loc loc;
+  const char *text; /* "cannot broadcast dim 1: S with T" */
+} tn_check;
+
+struct tn_graph {
+  tn_ctx *ctx;
+  tn_symtab *syms;
+  tn_region *main;
+  uint32_t n_values, n_nodes, n_regions; /* ids given out so far */
+  TN_VEC(tn_check) checks;               /* the ledger: distinct conditions, in order of discovery */
+  TN_VEC(tn_sym) assumed;                /* conditions assumed by the user */
+  int64_t edits;                         /* changes made through ir/edit.h */
+  tn_map value_names;                    /* interned name -> tn_value * */
+};
+
+tn_graph *tn_graph_new(tn_ctx *ctx); /* with an empty main region */
+tn_value *tn_graph_find_value(const tn_graph *g, const char *name); /* by text; NULL when absent */
+/* Calls visit for every node, outer before inner, in program order; stops at the first status that is not OK. */
+TN_MUST_CHECK tn_status tn_graph_walk(tn_graph *g, tn_status (*visit)(void *arg, tn_node *node), void *arg);
+
+#endif

@@ -1,0 +1,48 @@
+/* What is known about a value: its type, shape and, for small tensors that shape arithmetic uses, its content. */
+#ifndef TN_IR_TYPE_H
+#define TN_IR_TYPE_H
+
+#include "base/dtype.h"
+#include "sym/sym.h"
+
+enum {
+  TN_MAX_RANK = 16,        /* dims of one tensor */
+  TN_MAX_CONTENT = 1024    /* elements whose symbolic content is kept */
+};
+
+typedef enum tn_type_kind { TN_TYPE_UNKNOWN, TN_TYPE_TENSOR, TN_TYPE_SEQUENCE, TN_TYPE_OPTIONAL, TN_TYPE_MAP } tn_type_kind;
+
+typedef enum tn_elem_kind {
+  TN_ELEM_NONE, /* not known */
+  TN_ELEM_SYM,  /* the integer (or 0/1) `sym`; in a float tensor: exactly that integer */
+  TN_ELEM_F64   /* the float constant `f` */
+} tn_elem_kind;
+
+typedef struct tn_elem {
+  tn_elem_kind kind;
+  tn_sym sym;
+  double f;
+} tn_elem;
+
+typedef struct tn_type {
+  tn_type_kind kind;
+  tn_dtype dtype; /* TENSOR: NONE = not known yet */
+  int rank;       /* TENSOR: -1 = not known */
+  const tn_sym *dims; /* rank of them; an entry is NULL only between import and the pass `symbolize` */
+  const tn_elem *content; /* TENSOR: row-major elements, or NULL; their count is the product of dims, all constant */
+  const struct tn_type *elem; /* SEQUENCE, OPTIONAL: element type (may be UNKNOWN) */
+} tn_type;
+
+static inline bool tn_type_is_tensor(const tn_type *t) { return t->kind == TN_TYPE_TENSOR; }
+static inline bool tn_type_has_rank(const tn_type *t) { return t->kind == TN_TYPE_TENSOR && t->rank >= 0; }
+
+tn_type tn_type_tensor(tn_dtype d, int rank, const tn_sym *dims); /* borrows dims */
+bool tn_type_same(const tn_type *a, const tn_type *b);            /* kind, dtype, rank, dims; not content */
+bool tn_type_const_dims(const tn_type *t, int64_t *out_dims);     /* all dims constant; out may be NULL */
+/* Number of elements as an expression (rank known). */
+tn_sym tn_type_count(tn_symtab *syms, const tn_type *t);
+int64_t tn_type_content_count(const tn_type *t); /* elements of content; 0 when content is NULL */
+/* "f32[N,S//2,3]", "f32[*]" (rank unknown), "seq(f32[N])", "opt(...)", "?". */
+void tn_type_print(tn_symtab *syms, tn_text *out, const tn_type *t);
+
+#endif

@@ -1,0 +1,18 @@
+/* Is this graph well formed? A failure is INTERNAL: passes must keep it so. */
+#ifndef TN_IR_VERIFY_H
+#define TN_IR_VERIFY_H
+
+#include "ir/graph.h"
+
+enum { /* invariants that hold at a point of the pipeline */
+  TN_HAS_GRAPH = 1,    /* uses, owners, order, names, schemas are consistent */
+  TN_HAS_SYMBOLS = 2,  /* no NULL dim; every symbol has a source */
+  TN_HAS_FACTS = 4,    /* every value has a kind and an element type; types agree with the rules */
+  TN_HAS_PLACES = 8,   /* every node is on an engine */
+  TN_HAS_ORDER = 16,
+  TN_HAS_BUFFERS = 32,
+  TN_HAS_PROGRAM = 64
+};
+TN_MUST_CHECK tn_status tn_verify(tn_graph *g, uint32_t invariants);
+
+#endif
