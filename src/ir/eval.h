@@ -14,6 +14,8 @@ typedef struct tn_eval {
   const tn_lit *const *in; /* NULL = absent */
   tn_lit **out;            /* filled through tn_eval_out; an absent output may be left NULL */
   const bool *out_present;
+  struct tn_interp *interp; /* NULL outside control operators */
+  tn_graph *graph;
 } tn_eval;
 
 #define tn_eval_fail(e, code, ...) tn_fail((e)->ctx, (code), (e)->loc, __VA_ARGS__)
@@ -34,16 +36,20 @@ void tn_strides(int rank, const int64_t *dims, int64_t *out_strides);
 /* Offset in an operand (rank ro, dims od) of result element `index` under broadcasting to (rank, dims). */
 int64_t tn_bcast_index(int64_t index, int rank, const int64_t *dims, int ro, const int64_t *od);
 
-/* Evaluates one node, control operators included (their regions run through tn_interp_region). */
-TN_MUST_CHECK tn_status tn_eval_node(tn_graph *g, const tn_node *node, tn_arena *arena, const tn_lit *const *in,
-                                     tn_lit **out);
-/* Runs a whole region. env maps value ids to literals (outer values must be there), and receives every value. */
+/* Runs regions of a graph. env maps value ids to literals: outer values and parameters must be there; it receives
+ * every value computed. */
 typedef struct tn_interp {
   tn_graph *graph;
   tn_arena *arena;
   const tn_lit **env; /* graph->n_values entries */
+  int depth;
 } tn_interp;
 TN_MUST_CHECK tn_status tn_interp_region(tn_interp *in, const tn_region *r);
-/* Set in tn_eval.env for control operators' eval hooks. */
+
+/* Evaluates one node on literals. interp is needed by control operators only (captured values), NULL otherwise. */
+TN_MUST_CHECK tn_status tn_eval_node(tn_graph *g, const tn_node *node, tn_interp *interp, tn_arena *arena,
+                                     const tn_lit *const *in, tn_lit **out);
+/* For control operators' eval: runs region `index` of e->node on `params`; results has the region's n_results. */
+TN_MUST_CHECK tn_status tn_eval_region(tn_eval *e, int index, const tn_lit *const *params, const tn_lit **results);
 
 #endif

@@ -6,6 +6,7 @@
 #ifndef TN_IR_GRAPH_H
 #define TN_IR_GRAPH_H
 
+#include "base/map.h"
 #include "ir/attr.h"
 
 struct tn_op;
