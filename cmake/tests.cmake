@@ -30,3 +30,66 @@ foreach(layer IN LISTS tn_layers)
     tn_unit_test(${layer} ${file})
   endforeach()
 endforeach()
+
+# tn_python_test(name script [args...]) runs a script of test/ with the project's Python, with the files that were built
+# in its environment. Exit status 77 means skipped; so does a package of the script's `# needs:` line that is missing.
+function(tn_python_test name script)
+  add_test(NAME ${name} COMMAND ${PROJECT_SOURCE_DIR}/tools/python_test.sh ${script} ${ARGN})
+  string(REGEX REPLACE "/.*" "" label ${name})
+  set_tests_properties(
+    ${name}
+    PROPERTIES SKIP_RETURN_CODE 77 LABELS ${label} TIMEOUT 900
+               ENVIRONMENT
+               "TENON=${PROJECT_BINARY_DIR}/tenon;TENON_LIB=${PROJECT_BINARY_DIR}/libtenon.so;TENON_BUILD=${PROJECT_BINARY_DIR};TENON_SOURCE=${PROJECT_SOURCE_DIR};TENON_SANITIZE=${TENON_SANITIZE};PYTHONPATH=${PROJECT_SOURCE_DIR}/python")
+endfunction()
+
+# A script test/<folder>/<name>.py is the test <folder>/<name>; one whose name begins with "_" is a module of others.
+# A folder with a tests.cmake says itself what is run.
+file(GLOB folders CONFIGURE_DEPENDS LIST_DIRECTORIES true ${PROJECT_SOURCE_DIR}/test/*)
+foreach(folder IN LISTS folders)
+  get_filename_component(label ${folder} NAME)
+  if(EXISTS ${folder}/tests.cmake)
+    include(${folder}/tests.cmake)
+    continue()
+  endif()
+  file(GLOB scripts CONFIGURE_DEPENDS ${folder}/*.py)
+  foreach(script IN LISTS scripts)
+    get_filename_component(name ${script} NAME_WE)
+    string(REGEX REPLACE "_test$" "" name ${name})
+    if(NOT name MATCHES "^_")
+      tn_python_test(${label}/${name} ${script})
+    endif()
+  endforeach()
+endforeach()
+
+# fuzz/<name>_fuzz.c: replayed over fuzz/corpus/<name> by every build, fuzzed by the targets fuzz_<name>.
+if(TENON_FUZZ AND NOT CMAKE_C_COMPILER_ID MATCHES "Clang")
+  message(FATAL_ERROR "TENON_FUZZ needs clang: set CMAKE_C_COMPILER")
+endif()
+file(GLOB files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/fuzz/*_fuzz.c)
+foreach(file IN LISTS files)
+  get_filename_component(name ${file} NAME_WE)
+  string(REGEX REPLACE "_fuzz$" "" name ${name})
+  add_executable(replay_${name} ${file} ${PROJECT_SOURCE_DIR}/fuzz/replay.c)
+  set(programs replay_${name})
+  if(TENON_FUZZ)
+    add_executable(fuzz_${name} ${file})
+    target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
+    list(APPEND programs fuzz_${name})
+  endif()
+  foreach(program IN LISTS programs)
+    target_link_libraries(${program} PRIVATE tenon_static tn_flags)
+    target_include_directories(${program} PRIVATE ${PROJECT_SOURCE_DIR})
+    set_target_properties(${program} PROPERTIES C_EXTENSIONS OFF RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/fuzz)
+    add_dependencies(${program} tn_gen)
+  endforeach()
+  add_test(NAME fuzz/${name} COMMAND replay_${name} ${PROJECT_SOURCE_DIR}/fuzz/corpus/${name})
+  set_tests_properties(fuzz/${name} PROPERTIES LABELS fuzz TIMEOUT 300)
+endforeach()
+if(TENON_FUZZ)
+  foreach(layer IN LISTS tn_layers)
+    target_compile_options(tn_${layer} PRIVATE -fsanitize=fuzzer-no-link)
+  endforeach()
+endif()
+
+include(cmake/checks.cmake)

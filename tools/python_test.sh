@@ -1,0 +1,23 @@
+#!/bin/sh
+# python_test.sh SCRIPT [ARG...]: runs a test script with the Python that scripts/setup.sh made, or python3. A line
+# `# needs: NAME...` in the script names importable packages, `wheels` (models unpacked by setup.sh) and `tenon` (the
+# program was built); when one is missing the test is skipped (exit 77) and says which.
+set -u
+root=$(cd "$(dirname "$0")/.." && pwd)
+TENON_VENV=${TENON_VENV:-$root/build/venv}
+TENON_WHEELS=${TENON_WHEELS:-$root/build/wheels}
+export TENON_VENV TENON_WHEELS
+python=$TENON_VENV/bin/python
+if [ ! -x "$python" ]; then python=python3; fi
+script=$1
+for need in $(sed -n 's/^# needs://p' "$script"); do
+  case $need in
+    wheels) ls "$TENON_WHEELS"/*/ >/dev/null 2>&1 ;;
+    tenon) [ -x "${TENON:-}" ] ;;
+    *) "$python" -c "import $need" 2>/dev/null ;;
+  esac || {
+    echo "skipped: $need is missing (scripts/setup.sh test brings it when the network can be reached)"
+    exit 77
+  }
+done
+exec "$python" "$@"
