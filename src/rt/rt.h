@@ -1,0 +1,45 @@
+/* The run time: bind a shape, run the steps. Links without the compiler. A program is shared; a session is used by one
+ * thread at a time. */
+#ifndef TN_RT_RT_H
+#define TN_RT_RT_H
+
+#include "code/program.h"
+#include "kern/kern.h"
+
+typedef struct tn_rt_session tn_rt_session;
+
+typedef struct tn_rt_options {
+  int threads;   /* <= 0: as many as the process may use */
+  uint64_t seed; /* of random operators */
+} tn_rt_options;
+
+/* Retains the program. Looks up every kernel: a missing one is UNSUPPORTED, all of them named. */
+TN_MUST_CHECK tn_status tn_rt_session_create(tn_program *p, tn_allocator allocator, const tn_rt_options *o,
+                                             tn_rt_session **out, tn_error *err);
+void tn_rt_session_release(tn_rt_session *s);
+
+/* Input i := a view of the caller's tensor (kind, dtype, rank, dims, data; items for sequences). Borrowed until the next
+ * set or release; the data is read by run only. Checks kind, dtype, rank and constant dims: MISMATCH names the input. */
+TN_MUST_CHECK tn_status tn_rt_set_input(tn_rt_session *s, uint32_t i, const tn_karg *arg, tn_error *err);
+/* A symbol that no input gives (or that must agree with what the inputs give). */
+TN_MUST_CHECK tn_status tn_rt_set_symbol(tn_rt_session *s, const char *name, int64_t value, tn_error *err);
+
+/* Evaluates symbols, checks and sizes and lays out memory, if the inputs' shapes (or shape-like contents) differ from
+ * those of the last bind; then runs. After an error the session may be used again. The second run with the same shapes
+ * infers nothing and allocates nothing. */
+TN_MUST_CHECK tn_status tn_rt_run(tn_rt_session *s, tn_error *err);
+const tn_karg *tn_rt_output(const tn_rt_session *s, uint32_t i); /* valid until the next run or release */
+
+/* Called after every kernel step (control steps call it for the steps inside): for --compare, --trace and --profile. */
+typedef tn_status (*tn_rt_hook)(void *arg, uint32_t step, const tn_kcall *call, int64_t ns, tn_error *err);
+void tn_rt_set_hook(tn_rt_session *s, tn_rt_hook hook, void *arg);
+
+typedef struct tn_rt_stats {
+  int64_t binds, runs;
+  int64_t arena_bytes; /* planned buffers of the main region at the bound shape */
+  int64_t live_bytes;  /* largest sum of live buffers: the lower bound of arena_bytes */
+  int64_t total_bytes; /* all memory of the session */
+} tn_rt_stats;
+tn_rt_stats tn_rt_get_stats(const tn_rt_session *s);
+
+#endif
