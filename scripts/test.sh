@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# test.sh [PRESET] [CTEST-ARG...]: brings what is missing, builds and runs all tests. PRESET is a preset of
+# CMakePresets.json: ci (default: optimised, with assertions), dev, release, asan, tsan, clang.
+# The last line is the summary that ctest gives.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+preset=${1:-ci}
+if [ $# -gt 0 ]; then shift; fi
+
+scripts/setup.sh test
+
+mkdir -p build
+log=build/$preset.configure.log
+cmake --preset "$preset" >"$log" 2>&1 || {
+  cat "$log"
+  exit 1
+}
+cmake --build --preset "$preset"
+
+export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1:halt_on_error=1}
+export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_stack_use_after_return=1:strict_string_checks=1}
+export TSAN_OPTIONS=${TSAN_OPTIONS:-halt_on_error=1:second_deadlock_stack=1}
+run=()
+if [ "$preset" = tsan ]; then run=(setarch "$(uname -m)" -R); fi # its fixed memory map cannot bear randomised addresses
+
+status=0
+"${run[@]}" ctest --preset "$preset" -j 2 "$@" 2>&1 | tee "build/$preset.ctest.log" || status=1
+grep 'tests passed,' "build/$preset.ctest.log" | tail -n 1
+exit $status
