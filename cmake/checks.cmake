@@ -23,3 +23,6 @@ endif()
 tn_check(exports tools/check_exports.sh tools/exports.txt $<TARGET_FILE:tenon_shared> $<TARGET_FILE:tenon_static>)
 tn_check(exports_rt tools/check_exports.sh tools/exports_rt.txt $<TARGET_FILE:tenon_rt_shared>
          $<TARGET_FILE:tenon_rt_static>)
+if(PROJECT_IS_TOP_LEVEL AND NOT TENON_SANITIZE)
+  tn_check(install tools/check_install.sh ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR} ${CMAKE_C_COMPILER})
+endif()

@@ -61,7 +61,7 @@ wanted() {
   has valgrind || echo valgrind
   has strace || echo strace
   ls /usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a >/dev/null 2>&1 || echo libclang-rt-14-dev
-  [ -d /usr/share/libonnx-testdata ] || echo libonnx-testdata
+  [ -d /usr/lib/python3/dist-packages/onnx/backend/test/data ] || echo libonnx-testdata
 }
 
 as_root() {
