@@ -1,0 +1,74 @@
+/* What the command line uses beyond tenon.h. Not part of the shared library and free to change. Text results are
+ * allocated by the library and freed with tn_text_free. */
+#ifndef TENON_UNSTABLE_H
+#define TENON_UNSTABLE_H
+
+#include "tenon/tenon.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tn_blob {
+  char *text; /* NUL-terminated for convenience */
+  size_t len;
+} tn_blob;
+void tn_blob_free(tn_blob *b);
+
+/* `tenon info`: JSON or lines for people, straight from the file, weights untouched. */
+tn_status tn_tool_info(const char *path, int json, tn_blob *out, tn_report **out_report);
+/* `tenon infer`: out_path NULL = no file; JSON as in doc, else a table. */
+tn_status tn_tool_infer(const char *path, const tn_compile_options *o, int json, const char *out_path, tn_blob *out, tn_report **out_report);
+/* `tenon opt` and `tenon dump`: input is ONNX or text IR; passes is a comma list or NULL for the whole pipeline up to
+ * `stop_after` (NULL = all); output is text IR, or the program's listing when `program`. dump_dir: NN-pass.tn files. */
+typedef struct tn_tool_opt_options {
+  size_t size;
+  const char *passes, *stop_after, *dump_dir;
+  int64_t stop_after_edits; /* < 0: no limit */
+  int program, locations, time_passes, list_passes;
+  const tn_compile_options *compile;
+} tn_tool_opt_options;
+tn_status tn_tool_opt(const char *path, const tn_tool_opt_options *o, tn_blob *out, tn_report **out_report);
+tn_status tn_tool_ops(int json, int markdown, tn_blob *out); /* `tenon ops` */
+tn_status tn_tool_knobs(int json, tn_blob *out, tn_report **out_report);
+
+/* Oracle comparison: compiles `path` keeping the graph, and after each step of a run compares it with the operator's
+ * own double-precision evaluation on the same operands. */
+typedef struct tn_oracle tn_oracle;
+tn_status tn_oracle_create(const char *path, const tn_compile_options *o, const tn_session_options *so, tn_session **out_session,
+                           tn_oracle **out, tn_report **out_report);
+typedef struct tn_divergence {
+  size_t steps;          /* compared */
+  size_t failed;         /* beyond their operator's accuracy class */
+  const char *first;     /* "node '/a' (Conv): element 12 is 1.5, oracle 1.25" or NULL */
+  double max_abs_error;  /* over all float outputs of all steps */
+} tn_divergence;
+void tn_oracle_result(const tn_oracle *o, tn_divergence *out);
+void tn_oracle_release(tn_oracle *o); /* before its session */
+
+/* Per-step times: enabling costs a clock read per step. */
+tn_status tn_session_profile(tn_session *s, int on);
+typedef struct tn_profile_row {
+  const char *label, *kernel; /* node and kernel */
+  int64_t calls, ns;
+} tn_profile_row;
+size_t tn_session_profile_rows(const tn_session *s, const tn_profile_row **out);
+
+/* Tensor files of ONNX's test data: TensorProto, SequenceProto, OptionalProto by the kind of the value they are for. */
+typedef struct tn_test_tensor tn_test_tensor;
+tn_status tn_test_tensor_read(const char *path, tn_value_kind kind, tn_test_tensor **out, const tn_tensor **out_tensor, tn_report **out_report);
+void tn_test_tensor_release(tn_test_tensor *t);
+
+/* Element access for any type, as double / int64 (complex: real part). */
+double tn_tensor_f64(const tn_tensor *t, int64_t i);
+int64_t tn_tensor_i64(const tn_tensor *t, int64_t i);
+void tn_tensor_store_f64(tn_dtype d, void *data, int64_t i, double v);
+size_t tn_tensor_bytes(tn_dtype d, int64_t count); /* 0 on overflow */
+int tn_status_exit_code(tn_status s);
+int64_t tn_clock_ns(void);
+int64_t tn_compile_count(void); /* compiles done by this process: tests show that one serves all shapes */
+
+#ifdef __cplusplus
+}
+#endif
+#endif
