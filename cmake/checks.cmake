@@ -26,3 +26,38 @@ tn_check(exports_rt tools/check_exports.sh tools/exports_rt.txt $<TARGET_FILE:te
 if(PROJECT_IS_TOP_LEVEL AND NOT TENON_SANITIZE)
   tn_check(install tools/check_install.sh ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR} ${CMAKE_C_COMPILER})
 endif()
+
+# The target and the test `tidy` run clang-tidy over src/, again only over what changed.
+find_program(TENON_CLANG_TIDY clang-tidy)
+add_custom_target(tidy)
+if(TENON_CLANG_TIDY)
+  file(GLOB headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*/*.h ${PROJECT_SOURCE_DIR}/src/*/*.def
+       ${PROJECT_SOURCE_DIR}/include/tenon/*)
+  set(stamps)
+  foreach(layer IN LISTS tn_layers ITEMS cli)
+    set(sources ${tn_sources_${layer}})
+    if(layer STREQUAL "cli")
+      set(sources ${tn_cli_sources})
+    endif()
+    list(REMOVE_ITEM sources ${tn_empty})
+    foreach(source IN LISTS sources)
+      file(RELATIVE_PATH name ${PROJECT_SOURCE_DIR} ${source})
+      set(stamp ${PROJECT_BINARY_DIR}/tidy/${name}.stamp)
+      add_custom_command(
+        OUTPUT ${stamp}
+        COMMAND tools/tidy.sh ${name} ${tn_gen} ${stamp}
+        DEPENDS ${source} ${headers} ${PROJECT_SOURCE_DIR}/.clang-tidy ${PROJECT_SOURCE_DIR}/tools/tidy.sh
+        WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
+        COMMENT "Tidying ${name}"
+        VERBATIM)
+      list(APPEND stamps ${stamp})
+    endforeach()
+  endforeach()
+  add_custom_target(tidy_files DEPENDS ${stamps})
+  add_dependencies(tidy_files tn_gen)
+  add_dependencies(tidy tidy_files)
+  if(NOT TENON_SANITIZE)
+    tn_check(tidy ${CMAKE_COMMAND} --build ${PROJECT_BINARY_DIR} --target tidy)
+    set_tests_properties(tidy PROPERTIES TIMEOUT 1800)
+  endif()
+endif()
