@@ -9,13 +9,13 @@ shift 3
 failed=0
 n=0
 
-# compile NAME COMPILER ARG...: a file that only includes NAME.
+# compile NAME COMPILER -x LANGUAGE ARG...: a file that only includes NAME.
 compile() {
   name=$1
   shift
   n=$((n + 1))
   printf '#include "%s"\n' "$name" | "$@" -fsyntax-only - || {
-    echo "$name does not compile alone: $*"
+    echo "$name does not compile alone as $3 ($1)"
     failed=$((failed + 1))
   }
 }
