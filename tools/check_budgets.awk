@@ -47,6 +47,11 @@ begin == 0 && /^[A-Za-z_].*\(/ {
   head = $0
   sub(/\(.*/, "", head)
   sub(/.*[ *]/, "", head)
+  if (head ~ /^TN_[A-Z_]+$/) { # a macro that defines what its first argument names
+    head = $0
+    sub(/^[^(]*\(/, "", head)
+    sub(/[,)].*/, "", head)
+  }
 }
 
 begin == 0 && /^[^ \t#}\/].*\{$|^[ \t]+.*\) *\{$/ && !/=/ && head != "" && !/^(typedef|struct|enum|union|extern)/ {
