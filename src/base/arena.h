@@ -1,4 +1,4 @@
-/* Bump arena over blocks. Nothing is freed alone; the arena, or everything since a mark, goes at once. */
+/* Bump arena over blocks. Nothing is freed alone; the whole arena goes at once. */
 #ifndef TN_BASE_ARENA_H
 #define TN_BASE_ARENA_H
 
@@ -18,7 +18,7 @@ typedef struct tn_arena {
 } tn_arena;
 
 void tn_arena_init(tn_arena *a, tn_allocator allocator, jmp_buf *oom);
-void tn_arena_drop(tn_arena *a);
+void tn_arena_drop(tn_arena *a); /* frees everything; the arena may be used again */
 
 /* 16-byte aligned, uninitialised (`_zero`: zeroed). Does not return when memory ends or n * size overflows: it
  * longjmps to a->oom. */

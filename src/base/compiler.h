@@ -7,6 +7,7 @@
 #define TN_MUST_CHECK __attribute__((warn_unused_result))
 #define TN_PRINTF(fmt, first) __attribute__((format(printf, fmt, first)))
 #define TN_NORETURN __attribute__((noreturn))
+#define TN_NONNULL __attribute__((nonnull))
 #define TN_LIKELY(x) __builtin_expect(!!(x), 1)
 #define TN_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define TN_ALIGNED(n) __attribute__((aligned(n)))
@@ -14,6 +15,12 @@
 #define TN_NOINLINE __attribute__((noinline))
 #define TN_INLINE static inline __attribute__((always_inline))
 #define TN_COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+#if defined(__x86_64__)
+#define TN_CPU_RELAX() __builtin_ia32_pause()
+#else
+#define TN_CPU_RELAX() ((void)0)
+#endif
 
 #if defined(__SANITIZE_ADDRESS__)
 #define TN_ASAN 1

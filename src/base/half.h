@@ -16,4 +16,7 @@ uint16_t tn_f64_to_bf16(double f);
 float tn_f8_to_f32(int dtype, uint8_t b);
 uint8_t tn_f64_to_f8(int dtype, double f, bool saturate);
 
+/* m as a double whose last bit is set when anything was cut off, so that rounding it again to fewer bits is exact. */
+double tn_u64_to_odd_f64(uint64_t m);
+
 #endif

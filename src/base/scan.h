@@ -40,5 +40,12 @@ bool tn_scan_take(tn_scan *s, const char *punct_or_name);     /* ... and if so, 
 /* tn_fail with INVALID at "line N"; includes what was found. */
 TN_MUST_CHECK tn_status tn_scan_fail(tn_scan *s, const char *expected);
 TN_MUST_CHECK tn_status tn_scan_need(tn_scan *s, const char *punct_or_name);
+/* [-] INT, so that INT64_MIN reads back too. */
+TN_MUST_CHECK tn_status tn_scan_need_int(tn_scan *s, int64_t *out);
+
+/* Around every recursive rule of a parser: fails past TN_SCAN_MAX_DEPTH. Leave only after a successful enter. */
+enum { TN_SCAN_MAX_DEPTH = 200 };
+TN_MUST_CHECK tn_status tn_scan_enter(tn_scan *s);
+static inline void tn_scan_leave(tn_scan *s) { s->depth--; }
 
 #endif

@@ -23,4 +23,8 @@ void tn_text_f64(tn_text *t, double v);     /* shortest that reads back the same
 void tn_text_f32(tn_text *t, float v);
 const char *tn_text_z(tn_text *t);          /* never NULL */
 
+/* Reads the whole of `s` as a decimal number ("12", "-1.5e3"), whatever the locale. False when it is not one, is longer
+ * than 400 bytes or overflows. */
+TN_MUST_CHECK bool tn_text_parse_f64(tn_str s, double *out);
+
 #endif

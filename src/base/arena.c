@@ -1,0 +1,118 @@
+/* Bump arena. Under AddressSanitizer everything not handed out is poisoned and a red zone follows each allocation. */
+#include "base/arena.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/checked.h"
+
+#if TN_ASAN
+#include <sanitizer/asan_interface.h>
+#define ARENA_POISON(p, n) ASAN_POISON_MEMORY_REGION(p, n)
+#define ARENA_UNPOISON(p, n) ASAN_UNPOISON_MEMORY_REGION(p, n)
+enum { ARENA_RED_ZONE = 16 };
+#else
+#define ARENA_POISON(p, n) ((void)(p), (void)(n))
+#define ARENA_UNPOISON(p, n) ((void)(p), (void)(n))
+enum { ARENA_RED_ZONE = 0 };
+#endif
+
+enum { ARENA_ALIGN = 16, ARENA_FIRST = 16 << 10, ARENA_LARGEST = 1 << 20 };
+
+struct tn_arena_block {
+  tn_arena_block *next;
+  size_t size; /* of the whole block, this header included */
+  size_t used; /* header included */
+  size_t pad;  /* keeps the header a multiple of ARENA_ALIGN */
+};
+
+void tn_arena_init(tn_arena *a, tn_allocator allocator, jmp_buf *oom) {
+  *a = (tn_arena){allocator, NULL, 0, oom};
+}
+
+void tn_arena_drop(tn_arena *a) {
+  tn_arena_block *b = a->blocks;
+  while (b) {
+    tn_arena_block *next = b->next;
+    const size_t size = b->size;
+    ARENA_UNPOISON(b, size);
+    tn_free(a->allocator, b, size);
+    b = next;
+  }
+  a->blocks = NULL;
+  a->bytes = 0;
+}
+
+TN_NORETURN static void arena_fail(tn_arena *a) {
+  TN_ASSERT(a->oom);
+  longjmp(*a->oom, 1);
+}
+
+static tn_arena_block *arena_block_new(tn_arena *a, size_t size) {
+  tn_arena_block *b = tn_alloc(a->allocator, size);
+  if (!b) arena_fail(a);
+  *b = (tn_arena_block){NULL, size, sizeof *b, 0};
+  ARENA_POISON(b + 1, size - sizeof *b);
+  a->bytes += size;
+  return b;
+}
+
+/* A large request gets a block of its own behind the newest one, whose free space stays in use. */
+static tn_arena_block *arena_find_block(tn_arena *a, size_t need) {
+  tn_arena_block *head = a->blocks;
+  if (head && head->size - head->used >= need) return head;
+  size_t size = a->bytes;
+  if (size < ARENA_FIRST) size = ARENA_FIRST;
+  if (size > ARENA_LARGEST) size = ARENA_LARGEST;
+  const bool own = need > size / 4;
+  if (own && !tn_add_size(need, sizeof(tn_arena_block), &size)) arena_fail(a);
+  tn_arena_block *b = arena_block_new(a, size);
+  if (own && head) {
+    b->next = head->next;
+    head->next = b;
+  } else {
+    b->next = head;
+    a->blocks = b;
+  }
+  return b;
+}
+
+void *tn_arena_alloc(tn_arena *a, size_t n, size_t size) {
+  size_t bytes, need;
+  if (!tn_mul_size(n, size, &bytes) || !tn_add_size(bytes, ARENA_RED_ZONE, &need) ||
+      !tn_align_size(need ? need : 1, ARENA_ALIGN, &need)) {
+    arena_fail(a);
+  }
+  tn_arena_block *b = arena_find_block(a, need);
+  char *p = (char *)b + b->used;
+  b->used += need;
+  ARENA_UNPOISON(p, bytes);
+  return p;
+}
+
+void *tn_arena_zero(tn_arena *a, size_t n, size_t size) {
+  void *p = tn_arena_alloc(a, n, size);
+  return memset(p, 0, n * size);
+}
+
+char *tn_arena_copy_str(tn_arena *a, tn_str s) {
+  size_t bytes;
+  if (!tn_add_size(s.len, 1, &bytes)) arena_fail(a);
+  char *z = tn_arena_alloc(a, bytes, 1);
+  if (s.len) memcpy(z, s.ptr, s.len);
+  z[s.len] = 0;
+  return z;
+}
+
+char *tn_arena_printf(tn_arena *a, const char *fmt, ...) {
+  va_list ap, again;
+  va_start(ap, fmt);
+  va_copy(again, ap);
+  const int n = vsnprintf(NULL, 0, fmt, ap);
+  va_end(ap);
+  char *z = n < 0 ? NULL : tn_arena_alloc(a, (size_t)n + 1, 1);
+  if (z) (void)vsnprintf(z, (size_t)n + 1, fmt, again);
+  va_end(again);
+  if (!z) arena_fail(a); /* longer than INT_MAX */
+  return z;
+}
