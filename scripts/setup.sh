@@ -21,7 +21,7 @@ case $level in build | demo | test) ;; *)
 esac
 TENON_VENV=${TENON_VENV:-$PWD/build/venv}
 TENON_WHEELS=${TENON_WHEELS:-$PWD/build/wheels}
-packages=(numpy==2.3.5 onnx==1.20.1 onnxruntime==1.23.2 sympy==1.14.0)
+packages=(numpy==2.4.6 onnx==1.20.1 onnxruntime==1.32.0 sympy==1.14.0)
 models=(rapidocr-onnxruntime==1.4.4 silero-vad==6.2.0)
 
 mkdir -p build
@@ -68,14 +68,24 @@ as_root() {
   if [ "$(id -u)" = 0 ]; then "$@"; elif has sudo; then sudo "$@"; else return 1; fi
 }
 
+# A stamp holds the list that was installed, so a changed list installs again. Without network, an attempt is made once
+# an hour and not at each call.
+have_stamp() { [ -f "$1" ] && [ "$(cat "$1")" = "$2" ]; }
+tried_lately() { [ -n "$(find "$1" -mmin -60 2>/dev/null)" ]; }
+
 install_packages() {
-  local want
+  local want package
   want=$(wanted)
   if [ -z "$want" ]; then return; fi
+  if [ "$want" = "$(cat build/apt-failed 2>/dev/null)" ] && tried_lately build/apt-failed; then
+    for package in $want; do
+      lack "$package" "an attempt failed less than an hour ago (rm build/apt-failed to try again)"
+    done
+    return
+  fi
   say "installing" $want
   if has apt-get; then
     as_root apt-get update -q >build/apt.log 2>&1 || say "apt-get update failed, see build/apt.log"
-    local package
     for package in $want; do
       as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "$package" \
         >>build/apt.log 2>&1 || true
@@ -83,15 +93,12 @@ install_packages() {
     hash -r
   fi
   want=$(wanted)
+  rm -f build/apt-failed
+  if [ -n "$want" ]; then echo "$want" >build/apt-failed; fi
   for package in $want; do
     lack "$package" "apt-get did not install it, see build/apt.log"
   done
 }
-
-# A stamp holds the list that was installed, so a changed list installs again. Without network, an attempt is made once
-# an hour and not at each call.
-have_stamp() { [ -f "$1" ] && [ "$(cat "$1")" = "$2" ]; }
-tried_lately() { [ -n "$(find "$1" -mmin -60 2>/dev/null)" ]; }
 
 make_venv() {
   if [ -x "$TENON_VENV/bin/python" ]; then return; fi
