@@ -1,4 +1,4 @@
-# How every file of the project is compiled: the interface libraries tn_flags (all) and tn_test_flags (tests).
+# How every file of the project is compiled: the interface library tn_flags.
 
 set(tn_warnings
     -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition -Wvla -Wundef
@@ -11,7 +11,6 @@ endif()
 find_package(Threads REQUIRED)
 
 add_library(tn_flags INTERFACE)
-target_compile_features(tn_flags INTERFACE c_std_11)
 target_compile_definitions(tn_flags INTERFACE _GNU_SOURCE $<$<BOOL:${TENON_DEBUG}>:TN_DEBUG>)
 target_compile_options(
   tn_flags

@@ -16,11 +16,10 @@ set(tn_api_rt ${PROJECT_SOURCE_DIR}/src/driver/api_rt.c)
 if(EXISTS ${tn_api_rt})
   add_library(tn_api_rt OBJECT ${tn_api_rt})
   target_link_libraries(tn_api_rt PRIVATE tn_flags)
-  set_target_properties(tn_api_rt PROPERTIES POSITION_INDEPENDENT_CODE ON C_VISIBILITY_PRESET hidden C_EXTENSIONS OFF)
   list(APPEND tn_rt_objects $<TARGET_OBJECTS:tn_api_rt>)
 endif()
 
-# tn_library(name export-suffix objects...) makes <name>_static and <name>_shared, both called lib<name>.
+# tn_library(name objects...) makes <name>_static and <name>_shared, both called lib<name>.
 function(tn_library name)
   add_library(${name}_static STATIC ${ARGN})
   add_library(${name}_shared SHARED ${ARGN})
@@ -46,5 +45,4 @@ file(GLOB tn_cli_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/cli/*.c)
 if(tn_cli_sources)
   add_executable(tenon ${tn_cli_sources})
   target_link_libraries(tenon PRIVATE tenon_static tn_flags)
-  set_target_properties(tenon PROPERTIES C_EXTENSIONS OFF)
 endif()
