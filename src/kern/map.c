@@ -1,0 +1,100 @@
+/* The driver of elementwise kernels: collapses the dims that are contiguous in all operands, walks the rest row by row,
+ * and divides the result by index. */
+#include "kern/map.h"
+
+enum { MAP_BLOCK = 512, MAP_GRAIN = 16384 };
+
+typedef struct map_job {
+  const tn_map *map;
+  int rank;
+  int64_t dims[TN_K_MAX_RANK];
+  int64_t strides[TN_MAP_MAX_IN][TN_K_MAX_RANK];
+  const uint8_t *data[TN_MAP_MAX_IN];
+  tn_dtype dtype[TN_MAP_MAX_IN]; /* of the operands in memory */
+  size_t size[TN_MAP_MAX_IN];
+  uint8_t *out;
+  tn_dtype out_dtype;
+  size_t out_size;
+  bool widen; /* some operand or the result is a short float that fn does not know */
+} map_job;
+
+static void map_load(const map_job *j, int i, const uint8_t *src, int64_t step, int64_t n, float *buffer) {
+  if (step == 1) {
+    (void)!tn_convert(TN_F32, buffer, j->dtype[i], src, n, false);
+    return;
+  }
+  for (int64_t e = 0; e < n; e++) buffer[e] = (float)tn_load_f64(j->dtype[i], src, e * step);
+}
+
+/* One run of n elements along the innermost dim. */
+static void map_run(const map_job *j, const uint8_t *const *src, const int64_t *step, uint8_t *dst, int64_t n) {
+  const tn_map *const m = j->map;
+  if (!j->widen) {
+    m->fn((const void *const *)src, step, dst, n, m->param);
+    return;
+  }
+  float in[TN_MAP_MAX_IN][MAP_BLOCK];
+  float out[MAP_BLOCK];
+  for (int64_t done = 0; done < n; done += MAP_BLOCK) {
+    const int64_t part = n - done < MAP_BLOCK ? n - done : MAP_BLOCK;
+    const void *p[TN_MAP_MAX_IN] = {NULL};
+    int64_t s[TN_MAP_MAX_IN] = {0};
+    for (int i = 0; i < m->n_in; i++) {
+      const uint8_t *const at = src[i] + (size_t)(done * step[i]) * j->size[i];
+      p[i] = at;
+      s[i] = step[i];
+      if (j->dtype[i] == m->in[i]) continue;
+      map_load(j, i, at, step[i], step[i] == 0 ? 1 : part, in[i]);
+      p[i] = in[i];
+      s[i] = step[i] == 0 ? 0 : 1;
+    }
+    uint8_t *const to = dst + (size_t)done * j->out_size;
+    const bool narrow = j->out_dtype != m->out;
+    m->fn(p, s, narrow ? (void *)out : (void *)to, part, m->param);
+    if (narrow) (void)!tn_convert(j->out_dtype, to, m->out, out, part, false);
+  }
+}
+
+static void map_task(void *arg, int64_t begin, int64_t end, int worker) {
+  (void)worker;
+  const map_job *const j = arg;
+  const int last = j->rank - 1;
+  const int64_t row = j->dims[last];
+  int64_t step[TN_MAP_MAX_IN];
+  for (int i = 0; i < j->map->n_in; i++) step[i] = j->strides[i][last];
+  while (begin < end) {
+    const int64_t at = begin % row;
+    int64_t rest = begin / row;
+    int64_t offset[TN_MAP_MAX_IN] = {0};
+    for (int d = last - 1; d >= 0; d--) {
+      const int64_t index = rest % j->dims[d];
+      rest /= j->dims[d];
+      for (int i = 0; i < j->map->n_in; i++) offset[i] += index * j->strides[i][d];
+    }
+    const uint8_t *src[TN_MAP_MAX_IN] = {NULL};
+    for (int i = 0; i < j->map->n_in; i++) src[i] = j->data[i] + (size_t)(offset[i] + at * step[i]) * j->size[i];
+    const int64_t n = row - at < end - begin ? row - at : end - begin;
+    map_run(j, src, step, j->out + (size_t)begin * j->out_size, n);
+    begin += n;
+  }
+}
+
+tn_status tn_k_map(tn_kcall *k, const tn_map *m, const tn_karg *const *in, tn_karg *out) {
+  if (out->count == 0) return TN_OK;
+  map_job j = {.map = m, .rank = out->rank, .out = out->data, .out_dtype = out->dtype};
+  j.out_size = (size_t)tn_dtype_bits(out->dtype) / 8;
+  j.widen = out->dtype != m->out;
+  int64_t *strides[TN_MAP_MAX_IN];
+  for (int d = 0; d < out->rank; d++) j.dims[d] = out->dims[d];
+  for (int i = 0; i < m->n_in; i++) {
+    tn_k_bcast_strides(in[i], out->rank, j.strides[i]);
+    strides[i] = j.strides[i];
+    j.data[i] = in[i]->data;
+    j.dtype[i] = in[i]->dtype;
+    j.size[i] = (size_t)tn_dtype_bits(in[i]->dtype) / 8;
+    if (in[i]->dtype != m->in[i]) j.widen = true;
+  }
+  tn_k_collapse(&j.rank, j.dims, strides, m->n_in);
+  tn_pool_for(k->pool, out->count, MAP_GRAIN, map_task, &j);
+  return TN_OK;
+}
