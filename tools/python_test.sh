@@ -1,18 +1,21 @@
 #!/bin/sh
 # python_test.sh SCRIPT [ARG...]: runs a test script with the Python that scripts/setup.sh made, or python3. A line
-# `# needs: NAME...` in the script names importable packages, `wheels` (models unpacked by setup.sh) and `tenon` (the
-# program was built); when one is missing the test is skipped (exit 77) and says which.
+# `# needs: NAME...` in the script names importable packages, `wheels` (models unpacked by setup.sh), `onnx-data` (ONNX's
+# backend test folders) and `tenon` (the program was built); when one is missing the test is skipped (exit 77) and says
+# which.
 set -u
 root=$(cd "$(dirname "$0")/.." && pwd)
 TENON_VENV=${TENON_VENV:-$root/build/venv}
 TENON_WHEELS=${TENON_WHEELS:-$root/build/wheels}
-export TENON_VENV TENON_WHEELS
+TENON_ONNX_DATA=${TENON_ONNX_DATA:-/usr/lib/python3/dist-packages/onnx/backend/test/data}
+export TENON_VENV TENON_WHEELS TENON_ONNX_DATA
 python=$TENON_VENV/bin/python
 if [ ! -x "$python" ]; then python=python3; fi
 script=$1
 for need in $(sed -n 's/^# needs://p' "$script"); do
   case $need in
     wheels) ls "$TENON_WHEELS"/*/ >/dev/null 2>&1 ;;
+    onnx-data) [ -d "$TENON_ONNX_DATA" ] ;;
     tenon) [ -x "${TENON:-}" ] ;;
     *) "$python" -c "import $need" 2>/dev/null ;;
   esac || {
