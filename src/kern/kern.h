@@ -61,7 +61,9 @@ typedef struct tn_khost {
   void *(*cache)(void *self, tn_kcall *k, int slot, size_t bytes, bool *fresh);
   /* Bytes of a string element, valid until the next run. */
   char *(*string)(void *self, size_t bytes);
-  /* A new, empty item appended to / inserted in a sequence output; data for (dtype, rank, dims) set. `at` = position. */
+  /* A new item inserted at position `at` (0 <= at <= n_items) of a sequence or optional output, or of an item that is one
+   * itself; its data for (dtype, rank, dims) is set and not initialised. rank < 0 makes an empty sequence item instead.
+   * NULL when memory ended. */
   tn_karg *(*item)(void *self, tn_kcall *k, tn_karg *seq, int64_t at, tn_dtype d, int rank, const int64_t *dims);
 } tn_khost;
 
@@ -80,8 +82,8 @@ struct tn_kcall {
 };
 
 enum { /* flags of a kernel row */
-  TN_K_SIZES = 1 /* sets the dims of every output itself through tn_k_out: may have late outputs and inputs of a rank
-                    that is known only at run time. Without it outputs come with dims and data ready. */
+  TN_K_SIZES = 1 /* sets the dims of every tensor output itself through tn_k_out: may have late outputs and inputs of a
+                    rank that is known only at run time. Without it outputs come with dims and data ready. */
 };
 
 typedef tn_status (*tn_kernel_fn)(tn_kcall *k);
@@ -119,6 +121,17 @@ static inline tn_karg *tn_k_outp(const tn_kcall *k, int i) { return i < k->n_out
 TN_MUST_CHECK tn_status tn_k_out(tn_kcall *k, int i, int rank, const int64_t *dims);
 TN_MUST_CHECK tn_status tn_k_axis(tn_kcall *k, int64_t axis, int rank, int *out);
 TN_MUST_CHECK tn_status tn_k_scratch(tn_kcall *k, size_t bytes, void **out); /* OOM when NULL */
+/* host->cache, host->string and host->item with OOM as a status. */
+TN_MUST_CHECK tn_status tn_k_cache(tn_kcall *k, int slot, size_t bytes, void **out, bool *out_fresh);
+TN_MUST_CHECK tn_status tn_k_string(tn_kcall *k, size_t bytes, char **out);
+TN_MUST_CHECK tn_status tn_k_item(tn_kcall *k, tn_karg *seq, int64_t at, tn_dtype d, int rank, const int64_t *dims,
+                                  tn_karg **out);
+/* INTERNAL unless inputs 0..n_in-1 and outputs 0..n_out-1 are present: a program from a file may lack them. */
+TN_MUST_CHECK tn_status tn_k_need(tn_kcall *k, int n_in, int n_out);
+/* A deep copy of `src` (tensor, sequence or optional) into output i. */
+TN_MUST_CHECK tn_status tn_k_out_copy(tn_kcall *k, int i, const tn_karg *src);
+/* A deep copy of `src` as a new item of a sequence or optional. */
+TN_MUST_CHECK tn_status tn_k_item_copy(tn_kcall *k, tn_karg *seq, int64_t at, const tn_karg *src);
 
 /* Integer input as int64: element i of a tensor of any integer type. */
 static inline int64_t tn_k_i64(const tn_karg *a, int64_t i) { return tn_load_i64(a->dtype, a->data, i); }
@@ -128,7 +141,8 @@ TN_MUST_CHECK tn_status tn_k_bcast(tn_kcall *k, const tn_karg *const *args, int 
 void tn_k_bcast_strides(const tn_karg *a, int rank, int64_t *out_strides);
 /* Merges neighbouring dims that are contiguous (or broadcast) in all `n` operands; rank >= 1 after. In place. */
 void tn_k_collapse(int *rank, int64_t *dims, int64_t *const *strides, int n);
-/* Copies elements (string elements share their bytes). n elements of type d. */
+/* Copies n elements of type d between arrays that do not overlap, from element si to element di (string elements share
+ * their bytes). */
 void tn_k_copy(tn_dtype d, void *dst, int64_t di, const void *src, int64_t si, int64_t n);
 
 /* CPU level by feature bits: 1 (SSE2 / portable), 3 (AVX2+FMA), 4 (AVX-512 F, BW, DQ, VL). TENON_CPU=1|3|4 lowers it. */
