@@ -58,4 +58,4 @@ foreach(layer IN LISTS tn_layers)
   add_library(tn_${layer}_a STATIC EXCLUDE_FROM_ALL $<TARGET_OBJECTS:tn_${layer}>)
 endforeach()
 
-target_compile_options(tn_kern PRIVATE -ffp-contract=fast $<$<CONFIG:Release>:-O3>)
+target_compile_options(tn_kern PRIVATE -ffp-contract=fast -fno-trapping-math $<$<CONFIG:Release>:-O3>)

@@ -90,14 +90,12 @@ static tn_status binary_chain(tn_kcall *k, const binary_row *row) {
   [TN_U16] = id##_u16, [TN_U32] = id##_u32, [TN_U64] = id##_u64
 
 /* A numeric operator: float expression, signed and unsigned integer expressions. */
-#define TN_ARITH_KERNEL(id, f_expr, d_expr, i_expr, u_expr)  \
-  BINARY_FLOATS(id, f_expr, d_expr)                          \
-  BINARY_INTS(id, i_expr, u_expr)                            \
-  static const binary_row id##_row = {                       \
-      .fn = {BINARY_FLOAT_SLOTS(id), BINARY_INT_SLOTS(id)}
-  }; \
-  TN_KERNEL(id, TN_K_SIZES) {                                \
-    return binary_run(k, &id##_row);                         \
+#define TN_ARITH_KERNEL(id, f_expr, d_expr, i_expr, u_expr)                                  \
+  BINARY_FLOATS(id, f_expr, d_expr)                                                          \
+  BINARY_INTS(id, i_expr, u_expr)                                                            \
+  static const binary_row id##_row = {.fn = {BINARY_FLOAT_SLOTS(id), BINARY_INT_SLOTS(id)}}; \
+  TN_KERNEL(id, TN_K_SIZES) {                                                                \
+    return binary_run(k, &id##_row);                                                         \
   }
 
 #define BINARY_WRAP(a, op, b) ((uint64_t)(a)op(uint64_t)(b))
@@ -134,14 +132,12 @@ TN_ARITH_KERNEL(mod_floor, fmodf(a, b), fmod(a, b), binary_floor_mod(a, b), b ==
 TN_ARITH_KERNEL(mod_trunc, fmodf(a, b), fmod(a, b), binary_trunc_mod(a, b), b == 0 ? 0 : a % b)
 TN_ARITH_KERNEL(prelu, a < 0 ? a * b : a, a < 0 ? a * b : a, a < 0 ? BINARY_WRAP(a, *, b) : (uint64_t)a, a)
 
-#define TN_CHAIN_KERNEL(id, f_expr, i_expr)                  \
-  BINARY_FLOATS(id, f_expr, f_expr)                          \
-  BINARY_INTS(id, i_expr, i_expr)                            \
-  static const binary_row id##_row = {                       \
-      .fn = {BINARY_FLOAT_SLOTS(id), BINARY_INT_SLOTS(id)}
-  }; \
-  TN_KERNEL(id, TN_K_SIZES) {                                \
-    return binary_chain(k, &id##_row);                       \
+#define TN_CHAIN_KERNEL(id, f_expr, i_expr)                                                  \
+  BINARY_FLOATS(id, f_expr, f_expr)                                                          \
+  BINARY_INTS(id, i_expr, i_expr)                                                            \
+  static const binary_row id##_row = {.fn = {BINARY_FLOAT_SLOTS(id), BINARY_INT_SLOTS(id)}}; \
+  TN_KERNEL(id, TN_K_SIZES) {                                                                \
+    return binary_chain(k, &id##_row);                                                       \
   }
 TN_CHAIN_KERNEL(max, BINARY_MAX(a, b), a > b ? a : b)
 TN_CHAIN_KERNEL(min, BINARY_MIN(a, b), a < b ? a : b)
@@ -209,23 +205,21 @@ TN_KERNEL(pow, TN_K_SIZES) {
 }
 
 /* Comparisons. */
-#define TN_COMPARE_KERNEL(id, expr)                                                                \
-  BINARY_LOOP(id, f32, float, uint8_t, expr)                                                       \
-  BINARY_LOOP(id, f64, double, uint8_t, expr)                                                      \
-  BINARY_LOOP(id, i8, int8_t, uint8_t, expr)                                                       \
-  BINARY_LOOP(id, i16, int16_t, uint8_t, expr)                                                     \
-  BINARY_LOOP(id, i32, int32_t, uint8_t, expr)                                                     \
-  BINARY_LOOP(id, i64, int64_t, uint8_t, expr)                                                     \
-  BINARY_LOOP(id, u8, uint8_t, uint8_t, expr)                                                      \
-  BINARY_LOOP(id, u16, uint16_t, uint8_t, expr)                                                    \
-  BINARY_LOOP(id, u32, uint32_t, uint8_t, expr)                                                    \
-  BINARY_LOOP(id, u64, uint64_t, uint8_t, expr)                                                    \
-  static const binary_row id##_row = {                                                             \
-      .fn = {BINARY_FLOAT_SLOTS(id), BINARY_INT_SLOTS(id), [TN_BOOL] = id##_u8},
-        .to_bool = true
-  }; \
-  TN_KERNEL(id, TN_K_SIZES) {                                                                      \
-    return binary_run(k, &id##_row);                                                               \
+#define TN_COMPARE_KERNEL(id, expr)                                                                              \
+  BINARY_LOOP(id, f32, float, uint8_t, expr)                                                                     \
+  BINARY_LOOP(id, f64, double, uint8_t, expr)                                                                    \
+  BINARY_LOOP(id, i8, int8_t, uint8_t, expr)                                                                     \
+  BINARY_LOOP(id, i16, int16_t, uint8_t, expr)                                                                   \
+  BINARY_LOOP(id, i32, int32_t, uint8_t, expr)                                                                   \
+  BINARY_LOOP(id, i64, int64_t, uint8_t, expr)                                                                   \
+  BINARY_LOOP(id, u8, uint8_t, uint8_t, expr)                                                                    \
+  BINARY_LOOP(id, u16, uint16_t, uint8_t, expr)                                                                  \
+  BINARY_LOOP(id, u32, uint32_t, uint8_t, expr)                                                                  \
+  BINARY_LOOP(id, u64, uint64_t, uint8_t, expr)                                                                  \
+  static const binary_row id##_row = {.fn = {BINARY_FLOAT_SLOTS(id), BINARY_INT_SLOTS(id), [TN_BOOL] = id##_u8}, \
+                                      .to_bool = true};                                                          \
+  TN_KERNEL(id, TN_K_SIZES) {                                                                                    \
+    return binary_run(k, &id##_row);                                                                             \
   }
 TN_COMPARE_KERNEL(less, a < b)
 TN_COMPARE_KERNEL(less_or_equal, a <= b)
@@ -239,21 +233,19 @@ BINARY_LOOP(equal, u16, uint16_t, uint8_t, a == b)
 BINARY_LOOP(equal, u32, uint32_t, uint8_t, a == b)
 BINARY_LOOP(equal, u64, uint64_t, uint8_t, a == b)
 BINARY_LOOP(equal, str, tn_str, uint8_t, tn_str_eq(a, b))
-static const binary_row equal_row = {
-    .fn = {[TN_F32] = equal_f32,
-           [TN_F64] = equal_f64,
-           [TN_I8] = equal_u8,
-           [TN_U8] = equal_u8,
-           [TN_BOOL] = equal_u8,
-           [TN_I16] = equal_u16,
-           [TN_U16] = equal_u16,
-           [TN_I32] = equal_u32,
-           [TN_U32] = equal_u32,
-           [TN_I64] = equal_u64,
-           [TN_U64] = equal_u64,
-           [TN_STR] = equal_str},
-    .to_bool = true
-};
+static const binary_row equal_row = {.fn = {[TN_F32] = equal_f32,
+                                            [TN_F64] = equal_f64,
+                                            [TN_I8] = equal_u8,
+                                            [TN_U8] = equal_u8,
+                                            [TN_BOOL] = equal_u8,
+                                            [TN_I16] = equal_u16,
+                                            [TN_U16] = equal_u16,
+                                            [TN_I32] = equal_u32,
+                                            [TN_U32] = equal_u32,
+                                            [TN_I64] = equal_u64,
+                                            [TN_U64] = equal_u64,
+                                            [TN_STR] = equal_str},
+                                     .to_bool = true};
 TN_KERNEL(equal, TN_K_SIZES) {
   return binary_run(k, &equal_row);
 }
@@ -269,23 +261,21 @@ TN_LOGIC_KERNEL(and, a &b & 1)
 TN_LOGIC_KERNEL(or, (a | b) & 1)
 TN_LOGIC_KERNEL(xor, (a ^ b) & 1)
 
-#define TN_BITS_KERNEL(id, expr)                 \
-  BINARY_LOOP(id, u8, uint8_t, uint8_t, expr)    \
-  BINARY_LOOP(id, u16, uint16_t, uint16_t, expr) \
-  BINARY_LOOP(id, u32, uint32_t, uint32_t, expr) \
-  BINARY_LOOP(id, u64, uint64_t, uint64_t, expr) \
-  static const binary_row id##_row = {           \
-      .fn = {[TN_I8] = id##_u8,                  \
-             [TN_U8] = id##_u8,                  \
-             [TN_I16] = id##_u16,                \
-             [TN_U16] = id##_u16,                \
-             [TN_I32] = id##_u32,                \
-             [TN_U32] = id##_u32,                \
-             [TN_I64] = id##_u64,                \
-             [TN_U64] = id##_u64}
-  };              \
-  TN_KERNEL(id, TN_K_SIZES) {                    \
-    return binary_run(k, &id##_row);             \
+#define TN_BITS_KERNEL(id, expr)                                    \
+  BINARY_LOOP(id, u8, uint8_t, uint8_t, expr)                       \
+  BINARY_LOOP(id, u16, uint16_t, uint16_t, expr)                    \
+  BINARY_LOOP(id, u32, uint32_t, uint32_t, expr)                    \
+  BINARY_LOOP(id, u64, uint64_t, uint64_t, expr)                    \
+  static const binary_row id##_row = {.fn = {[TN_I8] = id##_u8,     \
+                                             [TN_U8] = id##_u8,     \
+                                             [TN_I16] = id##_u16,   \
+                                             [TN_U16] = id##_u16,   \
+                                             [TN_I32] = id##_u32,   \
+                                             [TN_U32] = id##_u32,   \
+                                             [TN_I64] = id##_u64,   \
+                                             [TN_U64] = id##_u64}}; \
+  TN_KERNEL(id, TN_K_SIZES) {                                       \
+    return binary_run(k, &id##_row);                                \
   }
 TN_BITS_KERNEL(bitwise_and, a &b)
 TN_BITS_KERNEL(bitwise_or, a | b)
@@ -306,14 +296,14 @@ TN_KERNEL(bit_shift, TN_K_SIZES) {
     (void)param;                                                                                                    \
     for (int64_t i = 0; i < n; i++) ys[i] = c[i * step[0]] ? as[i * step[1]] : bs[i * step[2]];                     \
   }
-typedef struct where_16 {
+typedef struct where_pair {
   uint64_t lo, hi;
-} where_16;
+} where_pair;
 WHERE_LOOP(1, uint8_t)
 WHERE_LOOP(2, uint16_t)
 WHERE_LOOP(4, uint32_t)
 WHERE_LOOP(8, uint64_t)
-WHERE_LOOP(16, where_16)
+WHERE_LOOP(16, where_pair)
 TN_KERNEL(where, TN_K_SIZES) {
   int rank;
   int64_t dims[TN_K_MAX_RANK];
@@ -325,10 +315,7 @@ TN_KERNEL(where, TN_K_SIZES) {
                        : bytes == 8 ? where_8
                                     : where_16;
   if (bytes == 0) return tn_k_no_dtype(k, 1);
-  const tn_map m = {
-      .fn = fn, .n_in = 3, .in = {TN_BOOL, d, d},
-              .out = d
-  };
+  const tn_map m = {.fn = fn, .n_in = 3, .in = {TN_BOOL, d, d}, .out = d};
   TN_TRY(tn_k_bcast(k, k->in, 3, &rank, dims));
   TN_TRY(tn_k_out(k, 0, rank, dims));
   return tn_k_map(k, &m, k->in, k->out[0]);

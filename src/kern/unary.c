@@ -67,31 +67,29 @@ static tn_status unary_run(tn_kcall *k, const unary_row *row) {
   }
 
 /* A float and signed integer operator; unsigned ones take the u_expr. */
-#define TN_NUMERIC_KERNEL(id, f32_expr, f64_expr, i_expr, u_expr) \
-  UNARY_LOOP(id, f32, float, float, f32_expr)                     \
-  UNARY_LOOP(id, f64, double, double, f64_expr)                   \
-  UNARY_LOOP(id, i8, int8_t, int8_t, i_expr)                      \
-  UNARY_LOOP(id, i16, int16_t, int16_t, i_expr)                   \
-  UNARY_LOOP(id, i32, int32_t, int32_t, i_expr)                   \
-  UNARY_LOOP(id, i64, int64_t, int64_t, i_expr)                   \
-  UNARY_LOOP(id, u8, uint8_t, uint8_t, u_expr)                    \
-  UNARY_LOOP(id, u16, uint16_t, uint16_t, u_expr)                 \
-  UNARY_LOOP(id, u32, uint32_t, uint32_t, u_expr)                 \
-  UNARY_LOOP(id, u64, uint64_t, uint64_t, u_expr)                 \
-  static const unary_row id##_row = {                             \
-      .f32 = id##_f32,                                            \
-      .f64 = id##_f64,                                            \
-      .ints = {[TN_I8] = id##_i8,                                 \
-               [TN_I16] = id##_i16,                               \
-               [TN_I32] = id##_i32,                               \
-               [TN_I64] = id##_i64,                               \
-               [TN_U8] = id##_u8,                                 \
-               [TN_U16] = id##_u16,                               \
-               [TN_U32] = id##_u32,                               \
-               [TN_U64] = id##_u64}
-  };                             \
-  TN_KERNEL(id, TN_K_SIZES) {                                     \
-    return unary_run(k, &id##_row);                               \
+#define TN_NUMERIC_KERNEL(id, f32_expr, f64_expr, i_expr, u_expr)    \
+  UNARY_LOOP(id, f32, float, float, f32_expr)                        \
+  UNARY_LOOP(id, f64, double, double, f64_expr)                      \
+  UNARY_LOOP(id, i8, int8_t, int8_t, i_expr)                         \
+  UNARY_LOOP(id, i16, int16_t, int16_t, i_expr)                      \
+  UNARY_LOOP(id, i32, int32_t, int32_t, i_expr)                      \
+  UNARY_LOOP(id, i64, int64_t, int64_t, i_expr)                      \
+  UNARY_LOOP(id, u8, uint8_t, uint8_t, u_expr)                       \
+  UNARY_LOOP(id, u16, uint16_t, uint16_t, u_expr)                    \
+  UNARY_LOOP(id, u32, uint32_t, uint32_t, u_expr)                    \
+  UNARY_LOOP(id, u64, uint64_t, uint64_t, u_expr)                    \
+  static const unary_row id##_row = {.f32 = id##_f32,                \
+                                     .f64 = id##_f64,                \
+                                     .ints = {[TN_I8] = id##_i8,     \
+                                              [TN_I16] = id##_i16,   \
+                                              [TN_I32] = id##_i32,   \
+                                              [TN_I64] = id##_i64,   \
+                                              [TN_U8] = id##_u8,     \
+                                              [TN_U16] = id##_u16,   \
+                                              [TN_U32] = id##_u32,   \
+                                              [TN_U64] = id##_u64}}; \
+  TN_KERNEL(id, TN_K_SIZES) {                                        \
+    return unary_run(k, &id##_row);                                  \
   }
 
 static double unary_round_even(double x) {
@@ -175,19 +173,17 @@ SHRINK_LOOP(u8, uint8_t)
 SHRINK_LOOP(u16, uint16_t)
 SHRINK_LOOP(u32, uint32_t)
 SHRINK_LOOP(u64, uint64_t)
-static const unary_row shrink_row = {
-    .f32 = shrink_f32,
-    .f64 = shrink_f64,
-    .ints = {[TN_I8] = shrink_i8,
-             [TN_I16] = shrink_i16,
-             [TN_I32] = shrink_i32,
-             [TN_I64] = shrink_i64,
-             [TN_U8] = shrink_u8,
-             [TN_U16] = shrink_u16,
-             [TN_U32] = shrink_u32,
-             [TN_U64] = shrink_u64},
-    .params = {"lambd", "bias"  }
-};
+static const unary_row shrink_row = {.f32 = shrink_f32,
+                                     .f64 = shrink_f64,
+                                     .ints = {[TN_I8] = shrink_i8,
+                                              [TN_I16] = shrink_i16,
+                                              [TN_I32] = shrink_i32,
+                                              [TN_I64] = shrink_i64,
+                                              [TN_U8] = shrink_u8,
+                                              [TN_U16] = shrink_u16,
+                                              [TN_U32] = shrink_u32,
+                                              [TN_U64] = shrink_u64},
+                                     .params = {"lambd", "bias"}};
 TN_KERNEL(shrink, TN_K_SIZES) {
   return unary_run(k, &shrink_row);
 }
@@ -202,16 +198,14 @@ UNARY_LOOP(bitwise_not, u8, uint8_t, uint8_t, ~x)
 UNARY_LOOP(bitwise_not, u16, uint16_t, uint16_t, ~x)
 UNARY_LOOP(bitwise_not, u32, uint32_t, uint32_t, ~x)
 UNARY_LOOP(bitwise_not, u64, uint64_t, uint64_t, ~x)
-static const unary_row bitwise_not_row = {
-    .ints = {[TN_I8] = bitwise_not_u8,
-             [TN_I16] = bitwise_not_u16,
-             [TN_I32] = bitwise_not_u32,
-             [TN_I64] = bitwise_not_u64,
-             [TN_U8] = bitwise_not_u8,
-             [TN_U16] = bitwise_not_u16,
-             [TN_U32] = bitwise_not_u32,
-             [TN_U64] = bitwise_not_u64}
-};
+static const unary_row bitwise_not_row = {.ints = {[TN_I8] = bitwise_not_u8,
+                                                   [TN_I16] = bitwise_not_u16,
+                                                   [TN_I32] = bitwise_not_u32,
+                                                   [TN_I64] = bitwise_not_u64,
+                                                   [TN_U8] = bitwise_not_u8,
+                                                   [TN_U16] = bitwise_not_u16,
+                                                   [TN_U32] = bitwise_not_u32,
+                                                   [TN_U64] = bitwise_not_u64}};
 TN_KERNEL(bitwise_not, TN_K_SIZES) {
   return unary_run(k, &bitwise_not_row);
 }
