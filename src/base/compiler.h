@@ -14,6 +14,12 @@
 #define TN_UNUSED __attribute__((unused))
 #define TN_NOINLINE __attribute__((noinline))
 #define TN_INLINE static inline __attribute__((always_inline))
+#define TN_VECTOR(bytes) __attribute__((vector_size(bytes)))
+#if defined(__clang__)
+#define TN_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define TN_UNROLL _Pragma("GCC unroll 32")
+#endif
 #define TN_COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 #if defined(__x86_64__)
