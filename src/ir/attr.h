@@ -35,6 +35,6 @@ typedef struct tn_attr {
   const void *region; /* importer's own */
 } tn_attr;
 
-const char *tn_attr_kind_name(tn_attr_kind k);
+const char *tn_attr_kind_name(tn_attr_kind k); /* "an int", "a list of floats" */
 
 #endif

@@ -18,6 +18,8 @@ void tn_edit_set_attr(tn_node *node, const char *name, tn_attr value); /* the na
 void tn_edit_set_input(tn_node *node, int index, tn_value *v);
 void tn_edit_set_results(tn_region *r, tn_value *const *results, int n);
 void tn_edit_set_result(tn_region *r, int index, tn_value *v);
+void tn_edit_name_result(tn_region *r, int index, const char *name); /* tn_edit_set_results takes the values' names */
+void tn_edit_drop_output(tn_node *node, int index);                  /* absent from now on; it must have no uses */
 void tn_edit_replace_uses(tn_value *from, tn_value *to); /* every use and every region result */
 void tn_edit_erase_node(tn_node *node);                  /* its outputs must have no uses; erases its regions too */
 void tn_edit_move_before(tn_node *node, tn_node *before);

@@ -15,6 +15,8 @@ typedef struct tn_value tn_value;
 typedef struct tn_region tn_region;
 typedef struct tn_graph tn_graph;
 
+enum { TN_MAX_NESTING = 32 }; /* regions in regions: kept by whoever builds a graph from input */
+
 typedef struct tn_use { /* one operand slot; results of a region are uses with node == NULL */
   tn_node *node;
   tn_region *region; /* when node == NULL: the region that yields the value */
@@ -25,6 +27,7 @@ typedef struct tn_use { /* one operand slot; results of a region are uses with n
 struct tn_value {
   uint32_t id;
   const char *name; /* the model's name where unique, else made up; unique in the graph, interned */
+  bool name_made;   /* made up: gives way to a model's */
   tn_type type;
   tn_node *def;      /* NULL for parameters */
   tn_region *region; /* owner */
@@ -56,6 +59,7 @@ struct tn_region {
   tn_value **params;
   tn_value **results;
   tn_use *result_uses;
+  const char **result_names; /* what the outside calls the results: survives the replacement of the value */
   tn_node *first, *last;
   uint32_t n_nodes;
 };
@@ -76,11 +80,18 @@ struct tn_graph {
   TN_VEC(tn_sym) assumed;                /* conditions assumed by the user */
   int64_t edits;                         /* changes made through ir/edit.h */
   tn_map value_names;                    /* interned name -> tn_value * */
+  /* Behind the functions of ir/: */
+  tn_map name_next;        /* interned stem -> next suffix to try */
+  tn_map fresh;            /* value id << 32 | dim -> number of the symbol of tn_rule_fresh */
+  tn_map bounded;          /* id of an expression past the size limit -> number of the symbol that stands for it */
+  tn_map check_of;         /* condition -> index + 1 in checks */
+  TN_VEC(uint8_t) inferred; /* by value id: the shape came from a rule, not from a claim */
 };
 
 tn_graph *tn_graph_new(tn_ctx *ctx); /* with an empty main region */
 tn_value *tn_graph_find_value(const tn_graph *g, const char *name); /* by text; NULL when absent */
-/* Calls visit for every node, outer before inner, in program order; stops at the first status that is not OK. */
+/* Calls visit for every node, outer before inner, in program order; stops at the first status that is not OK.
+ * visit may change the graph, but erase no node that is still to come, nor its own. */
 TN_MUST_CHECK tn_status tn_graph_walk(tn_graph *g, tn_status (*visit)(void *arg, tn_node *node), void *arg);
 
 #endif

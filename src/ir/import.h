@@ -38,6 +38,7 @@ TN_MUST_CHECK tn_status tn_import_int(tn_import *im, const char *name, int64_t a
 TN_MUST_CHECK tn_status tn_import_float(tn_import *im, const char *name, double absent, double *out);
 TN_MUST_CHECK tn_status tn_import_str(tn_import *im, const char *name, const char *absent, tn_str *out);
 TN_MUST_CHECK tn_status tn_import_ints(tn_import *im, const char *name, const int64_t **out, int64_t *out_n); /* NULL, 0 = absent */
+TN_MUST_CHECK tn_status tn_import_check_used(tn_import *im); /* INVALID when an attribute was not looked at */
 void tn_import_ignore(tn_import *im, const char *name); /* an attribute without effect on inference (consumed_inputs) */
 
 /* One node of im->row->op: inputs by position, attributes by name and kind (an unknown name or wrong kind is INVALID),

@@ -104,6 +104,14 @@ const tn_op *tn_op_find(const char *name); /* NULL when there is none */
 int tn_op_count(void);
 const tn_op *tn_op_at(int i); /* sorted by name */
 int tn_op_attr_index(const tn_op *op, const char *name); /* -1 when absent */
+int tn_op_n_attrs(const tn_op *op);
+bool tn_attr_row_default(const tn_attr_row *row, tn_attr *out); /* false when the row has none */
+/* The port that serves input (output) i; a last VARIADIC port serves all that follow. NULL when there is none. */
+const tn_port *tn_op_in_port(const tn_op *op, int i);
+const tn_port *tn_op_out_port(const tn_op *op, int i);
+/* The tables behind these functions: src/op/table.c, sorted as the scan sorts. */
+extern const tn_op *const tn_op_rows[];
+extern const int tn_op_rows_n;
 
 /* ONNX operators. Domains by tag: ai = "" (also "ai.onnx"), ml = "ai.onnx.ml", ms = "com.microsoft",
  * preview = "ai.onnx.preview", training = "ai.onnx.preview.training". */
@@ -114,6 +122,9 @@ typedef struct tn_onnx_row {
   const tn_op *op; /* what tn_import_same makes; may be NULL for an importer that makes others */
   tn_status (*import)(struct tn_import *im);
 } tn_onnx_row;
+
+extern const tn_onnx_row *const tn_onnx_rows[];
+extern const int tn_onnx_rows_n;
 
 #define TN_DOMAIN_ai ""
 #define TN_DOMAIN_ml "ai.onnx.ml"
@@ -130,6 +141,6 @@ typedef struct tn_onnx_row {
  * the name exists in the domain at all. "ai.onnx" is "". */
 const tn_onnx_row *tn_onnx_find(const char *domain, const char *name, int64_t version, bool *out_known);
 int tn_onnx_count(void);
-const tn_onnx_row *tn_onnx_at(int i); /* sorted by domain, name, since */
+const tn_onnx_row *tn_onnx_at(int i); /* sorted by domain tag, name, since */
 
 #endif

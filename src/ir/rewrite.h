@@ -17,5 +17,11 @@ const tn_attr *tn_rewrite_attr(const tn_rewrite *w, const char *name);
 bool tn_rewrite_forward(tn_rewrite *w, int i, tn_value *v);
 /* New node before this one, with inferred types; NULL when its inference failed (nothing is changed then). */
 tn_node *tn_rewrite_add(tn_rewrite *w, const char *op, tn_value *const *in, int n_in, int n_out);
+typedef struct tn_rewrite_set { /* an attribute of the new node */
+  const char *name;
+  tn_attr value;
+} tn_rewrite_set;
+tn_node *tn_rewrite_add_with(tn_rewrite *w, const char *op, tn_value *const *in, int n_in, int n_out,
+                             const tn_rewrite_set *set, int n_set);
 
 #endif

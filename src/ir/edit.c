@@ -1,0 +1,322 @@
+/* Changing a graph. Every function keeps the use lists, owners, ids and names right. */
+#include "ir/edit.h"
+
+#include "ir/op.h"
+
+static tn_arena *edit_arena(const tn_region *r) {
+  return &r->graph->ctx->arena;
+}
+
+/* Room for one more in an array whose capacity is the next power of two of its length. */
+static void *edit_append(tn_arena *a, void *at, int n, size_t size) {
+  if (n & (n - 1)) return at;
+  void *grown = tn_arena_zero(a, n ? 2 * (size_t)n : 1, size);
+  if (n) memcpy(grown, at, (size_t)n * size);
+  return grown;
+}
+
+static const char *edit_free_name(tn_graph *g, const char *stem) {
+  uint64_t next = 1;
+  (void)tn_map_find(&g->name_next, tn_map_key(stem), &next);
+  for (;; next++) {
+    const char *name = tn_ctx_namez(g->ctx, tn_arena_printf(&g->ctx->arena, "%s_%llu", stem, (unsigned long long)next));
+    if (tn_map_find_ptr(&g->value_names, name)) continue;
+    tn_map_set(&g->ctx->arena, &g->name_next, tn_map_key(stem), next + 1);
+    return name;
+  }
+}
+
+static void edit_bind_name(tn_graph *g, tn_value *v, const char *name, bool made) {
+  v->name = name;
+  v->name_made = made;
+  tn_map_set_ptr(&g->ctx->arena, &g->value_names, name, v);
+}
+
+static void edit_make_name(tn_graph *g, tn_value *v) {
+  const char *name = tn_ctx_namez(g->ctx, tn_arena_printf(&g->ctx->arena, "v%u", v->id));
+  edit_bind_name(g, v, tn_map_find_ptr(&g->value_names, name) ? edit_free_name(g, name) : name, true);
+}
+
+static void edit_drop_name(tn_graph *g, tn_value *v) {
+  tn_map_set_ptr(&g->ctx->arena, &g->value_names, v->name, NULL);
+}
+
+static void edit_set_name(tn_graph *g, tn_value *v, const char *name) {
+  if (!name || !name[0]) {
+    edit_make_name(g, v);
+    return;
+  }
+  const char *wanted = tn_ctx_namez(g->ctx, name);
+  tn_value *holder = tn_map_find_ptr(&g->value_names, wanted);
+  if (holder && !holder->name_made) {
+    edit_bind_name(g, v, edit_free_name(g, wanted), false);
+    return;
+  }
+  edit_bind_name(g, v, wanted, false);
+  if (holder) edit_make_name(g, holder);
+}
+
+void tn_edit_name_value(tn_value *v, const char *name) {
+  tn_graph *g = v->region->graph;
+  if (name && strcmp(name, v->name) == 0) {
+    v->name_made = false;
+    return;
+  }
+  edit_drop_name(g, v);
+  edit_set_name(g, v, name);
+  g->edits++;
+}
+
+static void edit_link(tn_use *u, tn_value *v) {
+  u->prev = NULL;
+  u->next = v->uses;
+  if (v->uses) v->uses->prev = u;
+  v->uses = u;
+  v->n_uses++;
+}
+
+static void edit_unlink(tn_use *u, tn_value *v) {
+  if (u->prev)
+    u->prev->next = u->next;
+  else
+    v->uses = u->next;
+  if (u->next) u->next->prev = u->prev;
+  u->prev = u->next = NULL;
+  v->n_uses--;
+}
+
+static void edit_put(tn_value **slot, tn_use *u, tn_value *v) {
+  if (*slot) edit_unlink(u, *slot);
+  *slot = v;
+  if (v) edit_link(u, v);
+}
+
+void tn_edit_set_input(tn_node *node, int index, tn_value *v) {
+  TN_ASSERT(index >= 0 && index < node->n_in);
+  if (node->in[index] == v) return;
+  edit_put(&node->in[index], &node->uses[index], v);
+  node->region->graph->edits++;
+}
+
+void tn_edit_replace_uses(tn_value *from, tn_value *to) {
+  if (from == to || !from->uses) return;
+  while (from->uses) {
+    tn_use *u = from->uses;
+    edit_put(u->node ? &u->node->in[u->index] : &u->region->results[u->index], u, to);
+  }
+  from->region->graph->edits++;
+}
+
+static tn_value *edit_new_value(tn_region *r, const char *name, tn_node *def, int index) {
+  tn_graph *g = r->graph;
+  tn_value *v = TN_NEW(&g->ctx->arena, tn_value);
+  v->id = g->n_values++;
+  v->def = def;
+  v->region = r;
+  v->index = index;
+  edit_set_name(g, v, name);
+  return v;
+}
+
+tn_value *tn_edit_add_param(tn_region *r, const char *name, tn_type type) {
+  tn_value *v = edit_new_value(r, name, NULL, r->n_params);
+  v->type = type;
+  r->params = edit_append(edit_arena(r), r->params, r->n_params, sizeof(tn_value *));
+  r->params[r->n_params++] = v;
+  r->graph->edits++;
+  return v;
+}
+
+tn_region *tn_edit_add_region(tn_graph *g, tn_node *owner, const char *name) {
+  tn_region *r = TN_NEW(&g->ctx->arena, tn_region);
+  r->id = g->n_regions++;
+  r->graph = g;
+  r->owner = owner;
+  r->name = tn_ctx_namez(g->ctx, name ? name : "");
+  if (owner) {
+    owner->regions = edit_append(&g->ctx->arena, owner->regions, owner->n_regions, sizeof(tn_region *));
+    owner->regions[owner->n_regions++] = r;
+  }
+  g->edits++;
+  return r;
+}
+
+static void edit_insert(tn_region *r, tn_node *node, tn_node *before) {
+  node->region = r;
+  node->next = before;
+  node->prev = before ? before->prev : r->last;
+  if (node->prev)
+    node->prev->next = node;
+  else
+    r->first = node;
+  if (before)
+    before->prev = node;
+  else
+    r->last = node;
+  r->n_nodes++;
+}
+
+static void edit_remove(tn_node *node) {
+  tn_region *r = node->region;
+  if (node->prev)
+    node->prev->next = node->next;
+  else
+    r->first = node->next;
+  if (node->next)
+    node->next->prev = node->prev;
+  else
+    r->last = node->prev;
+  r->n_nodes--;
+}
+
+static void edit_fill_attrs(tn_arena *a, tn_node *node) {
+  const int n = tn_op_n_attrs(node->op);
+  node->attrs = TN_NEW_ARRAY(a, tn_attr, n > 0 ? n : 1);
+  for (int i = 0; i < n; i++) (void)tn_attr_row_default(&node->op->attrs[i], &node->attrs[i]);
+}
+
+/* Regions bear the names of the schema's graph attributes, in order. */
+static void edit_fill_regions(tn_graph *g, tn_node *node) {
+  int row = 0;
+  for (int i = 0; i < node->op->n_regions; i++) {
+    const tn_attr_row *rows = node->op->attrs;
+    while (row < TN_MAX_ATTRS && rows[row].name && rows[row].kind != TN_ATTR_REGION) row++;
+    const char *name = row < TN_MAX_ATTRS && rows[row].name ? rows[row++].name : "body";
+    tn_edit_add_region(g, node, name);
+  }
+}
+
+tn_node *tn_edit_add_node(tn_region *r, tn_node *before, const tn_op *op, tn_value *const *in, int n_in, int n_out,
+                          tn_loc loc) {
+  tn_graph *g = r->graph;
+  tn_arena *a = &g->ctx->arena;
+  tn_node *node = TN_NEW(a, tn_node);
+  node->id = g->n_nodes++;
+  node->op = op;
+  node->loc = loc;
+  node->n_in = n_in;
+  node->n_out = n_out;
+  node->in = TN_NEW_ARRAY(a, tn_value *, n_in > 0 ? n_in : 1);
+  node->uses = TN_NEW_ARRAY(a, tn_use, n_in > 0 ? n_in : 1);
+  node->out = TN_NEW_ARRAY(a, tn_value *, n_out > 0 ? n_out : 1);
+  edit_insert(r, node, before);
+  for (int i = 0; i < n_in; i++) {
+    node->uses[i] = (tn_use){.node = node, .index = i};
+    edit_put(&node->in[i], &node->uses[i], in[i]);
+  }
+  for (int i = 0; i < n_out; i++) node->out[i] = edit_new_value(r, NULL, node, i);
+  edit_fill_attrs(a, node);
+  edit_fill_regions(g, node);
+  g->edits++;
+  return node;
+}
+
+void tn_edit_set_attr(tn_node *node, const char *name, tn_attr value) {
+  const int i = tn_op_attr_index(node->op, name);
+  TN_ASSERT(i >= 0);
+  if (i < 0) return;
+  node->attrs[i] = value;
+  node->region->graph->edits++;
+}
+
+void tn_edit_drop_output(tn_node *node, int index) {
+  tn_value *v = node->out[index];
+  if (!v) return;
+  TN_ASSERT(v->n_uses == 0);
+  edit_drop_name(node->region->graph, v);
+  node->out[index] = NULL;
+  node->region->graph->edits++;
+}
+
+void tn_edit_set_results(tn_region *r, tn_value *const *results, int n) {
+  tn_arena *a = edit_arena(r);
+  for (int i = 0; i < r->n_results; i++) edit_put(&r->results[i], &r->result_uses[i], NULL);
+  r->n_results = n;
+  r->results = TN_NEW_ARRAY(a, tn_value *, n > 0 ? n : 1);
+  r->result_uses = TN_NEW_ARRAY(a, tn_use, n > 0 ? n : 1);
+  r->result_names = TN_NEW_ARRAY(a, const char *, n > 0 ? n : 1);
+  for (int i = 0; i < n; i++) {
+    r->result_uses[i] = (tn_use){.region = r, .index = i};
+    r->result_names[i] = results[i]->name;
+    edit_put(&r->results[i], &r->result_uses[i], results[i]);
+  }
+  r->graph->edits++;
+}
+
+void tn_edit_set_result(tn_region *r, int index, tn_value *v) {
+  TN_ASSERT(index >= 0 && index < r->n_results);
+  if (r->results[index] == v) return;
+  edit_put(&r->results[index], &r->result_uses[index], v);
+  r->graph->edits++;
+}
+
+void tn_edit_name_result(tn_region *r, int index, const char *name) {
+  TN_ASSERT(index >= 0 && index < r->n_results);
+  r->result_names[index] = tn_ctx_namez(r->graph->ctx, name);
+  r->graph->edits++;
+}
+
+/* Lets go of every value a node and the nodes in its regions use, and of the names they define. */
+static void edit_release(tn_node *node) {
+  tn_graph *g = node->region->graph;
+  for (int i = 0; i < node->n_regions; i++) {
+    tn_region *r = node->regions[i];
+    for (int k = 0; k < r->n_results; k++) edit_put(&r->results[k], &r->result_uses[k], NULL);
+    for (tn_node *inner = r->last; inner; inner = inner->prev) edit_release(inner);
+    for (int k = 0; k < r->n_params; k++) edit_drop_name(g, r->params[k]);
+  }
+  for (int i = 0; i < node->n_in; i++) edit_put(&node->in[i], &node->uses[i], NULL);
+  for (int i = 0; i < node->n_out; i++)
+    if (node->out[i]) edit_drop_name(g, node->out[i]);
+}
+
+void tn_edit_erase_node(tn_node *node) {
+  for (int i = 0; i < node->n_out; i++) TN_ASSERT(!node->out[i] || node->out[i]->n_uses == 0);
+  tn_graph *g = node->region->graph;
+  edit_release(node);
+  edit_remove(node);
+  g->edits++;
+}
+
+void tn_edit_move_before(tn_node *node, tn_node *before) {
+  if (node == before || node->next == before) return;
+  edit_remove(node);
+  edit_insert(before->region, node, before);
+  for (int i = 0; i < node->n_out; i++)
+    if (node->out[i]) node->out[i]->region = before->region;
+  before->region->graph->edits++;
+}
+
+static bool edit_same_content(const tn_type *a, const tn_type *b) {
+  if (a->content == b->content) return true;
+  if (!a->content || !b->content) return false;
+  const int64_t n = tn_type_content_count(a);
+  for (int64_t i = 0; i < n; i++) {
+    const tn_elem *x = &a->content[i], *y = &b->content[i];
+    if (x->kind != y->kind || x->sym != y->sym || memcmp(&x->f, &y->f, sizeof x->f) != 0) return false;
+  }
+  return true;
+}
+
+void tn_edit_set_type(tn_value *v, tn_type type) {
+  tn_graph *g = v->region->graph;
+  if (v->id < g->inferred.n) g->inferred.at[v->id] = 0;
+  if (!tn_type_same(&v->type, &type) || !edit_same_content(&v->type, &type)) g->edits++;
+  v->type = type;
+}
+
+void tn_edit_add_check(tn_graph *g, tn_sym condition, tn_loc loc, const char *text) {
+  uint64_t at = 0;
+  if (tn_map_find(&g->check_of, tn_map_key(condition), &at) && at) return;
+  tn_vec_push(&g->ctx->arena, &g->checks, (tn_check){.condition = condition, .loc = loc, .text = text});
+  tn_map_set(&g->ctx->arena, &g->check_of, tn_map_key(condition), g->checks.n);
+  g->edits++;
+}
+
+tn_value *tn_edit_const(tn_region *r, const tn_lit *lit, const char *name) {
+  tn_node *node = tn_edit_add_node(r, r->first, tn_op_find("const"), NULL, 0, 1, (tn_loc){0});
+  tn_edit_set_attr(node, "value", (tn_attr){.kind = TN_ATTR_TENSOR, .tensor = lit});
+  if (name) tn_edit_name_value(node->out[0], name);
+  node->out[0]->type = tn_lit_type(r->graph->ctx, r->graph->syms, lit);
+  return node->out[0];
+}

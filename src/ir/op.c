@@ -1,0 +1,97 @@
+/* Look-up of operators and of their ONNX names in the scanned tables. */
+#include "ir/op.h"
+
+int tn_op_count(void) {
+  return tn_op_rows_n;
+}
+const tn_op *tn_op_at(int i) {
+  return tn_op_rows[i];
+}
+int tn_onnx_count(void) {
+  return tn_onnx_rows_n;
+}
+const tn_onnx_row *tn_onnx_at(int i) {
+  return tn_onnx_rows[i];
+}
+
+const tn_op *tn_op_find(const char *name) {
+  int lo = 0, hi = tn_op_rows_n;
+  while (lo < hi) {
+    const int mid = lo + (hi - lo) / 2;
+    const int order = strcmp(tn_op_rows[mid]->name, name);
+    if (order == 0) return tn_op_rows[mid];
+    if (order < 0)
+      lo = mid + 1;
+    else
+      hi = mid;
+  }
+  return NULL;
+}
+
+int tn_op_n_attrs(const tn_op *op) {
+  int n = 0;
+  while (n < TN_MAX_ATTRS && op->attrs[n].name) n++;
+  return n;
+}
+
+int tn_op_attr_index(const tn_op *op, const char *name) {
+  for (int i = 0; i < TN_MAX_ATTRS && op->attrs[i].name; i++)
+    if (strcmp(op->attrs[i].name, name) == 0) return i;
+  return -1;
+}
+
+bool tn_attr_row_default(const tn_attr_row *row, tn_attr *out) {
+  *out = (tn_attr){.kind = TN_ATTR_NONE};
+  const bool has = row->has_default || row->i != 0 || row->f < 0 || row->f > 0 || row->s;
+  if (row->required || !has) return false;
+  if (row->kind != TN_ATTR_INT && row->kind != TN_ATTR_DTYPE && row->kind != TN_ATTR_FLOAT && row->kind != TN_ATTR_STR)
+    return false;
+  *out = (tn_attr){.kind = row->kind, .i = row->i, .f = (double)(float)row->f, .s = tn_str_of(row->s ? row->s : "")};
+  return true;
+}
+
+static const tn_port *op_port(const tn_port *ports, int i) {
+  for (int p = 0; p < TN_MAX_PORTS && ports[p].name; p++)
+    if (p == i || (ports[p].flags & TN_PORT_VARIADIC)) return &ports[p];
+  return NULL;
+}
+const tn_port *tn_op_in_port(const tn_op *op, int i) {
+  return op_port(op->in, i);
+}
+const tn_port *tn_op_out_port(const tn_op *op, int i) {
+  return op_port(op->out, i);
+}
+
+/* The scan sorts by tag, not by domain: a domain's place is that of its tag. */
+static int onnx_place(const char *domain) {
+  static const char *const places[] = {TN_DOMAIN_ai, TN_DOMAIN_ml, TN_DOMAIN_ms, TN_DOMAIN_preview, TN_DOMAIN_training};
+  if (strcmp(domain, "ai.onnx") == 0) return 0;
+  for (size_t i = 0; i < TN_COUNT(places); i++)
+    if (strcmp(domain, places[i]) == 0) return (int)i;
+  return -1;
+}
+
+static int onnx_order(const tn_onnx_row *row, int place, const char *name) {
+  const int p = onnx_place(row->domain);
+  return p != place ? p - place : strcmp(row->name, name);
+}
+
+const tn_onnx_row *tn_onnx_find(const char *domain, const char *name, int64_t version, bool *out_known) {
+  const int place = onnx_place(domain);
+  int lo = 0, hi = place < 0 ? 0 : tn_onnx_rows_n;
+  while (lo < hi) { /* first row of the name */
+    const int mid = lo + (hi - lo) / 2;
+    if (onnx_order(tn_onnx_rows[mid], place, name) < 0)
+      lo = mid + 1;
+    else
+      hi = mid;
+  }
+  const tn_onnx_row *found = NULL;
+  bool known = false;
+  for (int i = lo; place >= 0 && i < tn_onnx_rows_n && onnx_order(tn_onnx_rows[i], place, name) == 0; i++) {
+    known = true;
+    if (tn_onnx_rows[i]->since <= version && version <= tn_onnx_rows[i]->last) found = tn_onnx_rows[i];
+  }
+  if (out_known) *out_known = known;
+  return found;
+}
