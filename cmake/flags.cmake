@@ -3,7 +3,7 @@
 set(tn_warnings
     -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition -Wvla -Wundef
     -Wwrite-strings -Wcast-qual -Wcast-align -Wpointer-arith -Wformat=2 -Wimplicit-fallthrough -Wnull-dereference
-    -Wdouble-promotion -Wconversion)
+    -Wdouble-promotion -Wconversion -Wno-missing-field-initializers)
 if(TENON_WERROR)
   list(APPEND tn_warnings -Werror)
 endif()

@@ -46,3 +46,15 @@ if(tn_cli_sources)
   add_executable(tenon ${tn_cli_sources})
   target_link_libraries(tenon PRIVATE tenon_static tn_flags)
 endif()
+
+# Programs beside the product: bench/<name>.c and examples/<name>.c, each one file.
+foreach(folder bench examples)
+  file(GLOB files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.c)
+  foreach(file IN LISTS files)
+    get_filename_component(name ${file} NAME_WE)
+    add_executable(${folder}_${name} ${file})
+    target_link_libraries(${folder}_${name} PRIVATE tenon_static tn_flags)
+    set_target_properties(${folder}_${name} PROPERTIES OUTPUT_NAME ${name}
+                                                       RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/${folder})
+  endforeach()
+endforeach()
