@@ -14,9 +14,10 @@ tenon=build/release/tenon
 model=${TENON_WHEELS:-build/wheels}/rapidocr_onnxruntime/models/ch_PP-OCRv4_det_infer.onnx
 shapes=(x=random:1x3x320x320 x=random:1x3x640x480 x=random:2x3x736x992)
 if [ ! -f "$model" ]; then
-  model=examples/small.onnx
-  shapes=()
-  while read -r shape; do shapes+=("$shape"); done <examples/small.shapes
+  # Each line of a .shapes file holds the inputs of one run of the model beside it.
+  sheet=$(find examples -name '*.shapes' | sort | head -n 1)
+  model=${sheet%.shapes}.onnx
+  mapfile -t shapes <"$sheet"
 fi
 
 echo "== $model"
