@@ -8,8 +8,6 @@ set(tn_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/tenon)
 
 foreach(name tenon tenon_rt)
   set_target_properties(${name}_shared PROPERTIES EXPORT_NAME ${name})
-  add_library(tenon::${name} ALIAS ${name}_shared)
-  add_library(tenon::${name}_static ALIAS ${name}_static)
 endforeach()
 
 install(

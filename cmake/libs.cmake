@@ -34,6 +34,8 @@ function(tn_library name)
     target_include_directories(${name}_${kind} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
                                                       $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   endforeach()
+  add_library(tenon::${name} ALIAS ${name}_shared)
+  add_library(tenon::${name}_static ALIAS ${name}_static)
   target_link_libraries(${name}_static PUBLIC Threads::Threads m)
   target_link_libraries(${name}_shared PRIVATE Threads::Threads m)
 endfunction()
