@@ -4,7 +4,30 @@
  *
  * Slots hold integers: the symbols first, then one per distinct expression. Shape code comes in segments; a segment
  * runs when everything it reads is known: segment of region R when R is entered (the main region: at bind), segment of
- * step S after S has run (its results' dims were late). */
+ * step S after S has run (its results' dims were late).
+ *
+ * Each segment has one owner, a region or a step; each bind, instruction and check belongs to one segment. A slot is
+ * written by one segment at most on any path (sibling regions may write the same slot); a bind whose slot already has a
+ * number is a check that both agree. A symbol that nothing writes is given by the caller (tn_rt_set_symbol).
+ *
+ * When values exist. Every value is owned by one region; its number orders it within the program.
+ *   INPUT, PARAM, CONST  from the region's entry
+ *   BUFFER               dims from slots known at entry (the offsets are planned then); written by one step
+ *   LATE                 written by one step, rank == dims.n: dims from slots known before that step; memory is ready
+ *                        when the kernel runs. rank != dims.n (n == 0): the kernel decides (needs TN_K_SIZES), and so do
+ *                        sequences and optionals
+ *   SHAPE, VIEW          as soon as their slots (and source) are known: at entry, or after the step that made them known
+ *   VIEW of a VIEW step  when that step runs; dims.n == 0 != rank: the dims of its source
+ * Control steps: their outs are BUFFER or LATE; results of their regions are copied there.
+ *   IF            in: bool scalar; regions then, else without params; results in order of the outs
+ *   LOOP          in: trip count (i64 scalar or absent), condition (bool scalar or absent), states...; region params:
+ *                 iteration i64[], condition bool[], states...; results: condition, states..., scan outs...; outs:
+ *                 states..., scan outs... (stacked along a new axis 0)
+ *   SCAN          in: states..., scan inputs...; params: states..., slices...; results and outs: states..., scan outs.
+ *                 Attributes num_scan_inputs, scan_input_axes, scan_input_directions, scan_output_axes,
+ *                 scan_output_directions
+ *   SEQUENCE_MAP  in: sequence, then sequences or tensors; params: their elements or the tensors; results are appended
+ *                 to the outs, which are sequences */
 #ifndef TN_CODE_PROGRAM_H
 #define TN_CODE_PROGRAM_H
 
@@ -60,23 +83,34 @@ typedef struct tn_pvalue {
   uint8_t store; /* tn_pstore */
   int8_t rank;   /* -1: known when produced */
   uint32_t region;
-  tn_pspan dims;  /* program->dim_slots: one slot per dim; n == rank. Late values: n == 0 */
-  int64_t index;  /* BUFFER: buffer; VIEW: value; INPUT: input number; SHAPE: first of program->dim_slots */
+  tn_pspan dims;  /* program->dim_slots: one slot per dim, n == rank; or n == 0: not known before it exists */
+  int64_t index;  /* BUFFER: buffer; VIEW: value; INPUT: input number; else 0 */
   uint64_t offset, bytes; /* CONST: in weights */
   tn_pspan shape_elems;   /* SHAPE: slots of the elements, in program->dim_slots */
   uint32_t elem_bytes_num, pad; /* reserved, zero */
 } tn_pvalue;
 
-/* A buffer lives from step `first` to step `last` of its region (inclusive); bytes = the largest value stored in it. */
+/* A buffer lives from step `first` to step `last` of its region (inclusive; 0 = the region's first step; results live to
+ * the last one); bytes = the largest value stored in it. A buffer of strings holds nothing else. */
 typedef struct tn_pbuffer {
   uint32_t region;
   uint32_t first, last;
-  uint32_t value; /* whose size it has */
+  uint32_t value; /* whose size it has; one of those stored in it */
 } tn_pbuffer;
+
+typedef enum tn_pattr_kind { /* as tn_kattr_kind */
+  TN_PATTR_INT,
+  TN_PATTR_FLOAT,
+  TN_PATTR_STR,
+  TN_PATTR_INTS,
+  TN_PATTR_FLOATS,
+  TN_PATTR_STRS,
+  TN_PATTR_TENSOR
+} tn_pattr_kind;
 
 typedef struct tn_pattr {
   const char *name;
-  uint8_t kind; /* tn_kattr_kind */
+  uint8_t kind; /* tn_pattr_kind */
   int64_t i;
   double f;
   tn_pspan list;  /* INTS: program->ints; FLOATS: program->floats; STRS: program->strings */
@@ -135,25 +169,33 @@ typedef struct tn_program {
   const tn_pio *inputs; uint32_t n_inputs;
   const tn_pio *outputs; uint32_t n_outputs;
 
-  /* Weights: CONST values point here. In memory after a compile they are windows on the mapped model files (`external`
-   * gives the pointer per value); in a decoded program they are `weights` inside the blob. */
+  /* Weights: CONST values point here. In memory after a compile they are windows on the mapped model files and arena
+   * memory: `external` gives the pointer per value. In a decoded program they are inside the blob: `offset` into
+   * `weights`; `external` then gives only the strings. Element data of strings are tn_str, bytes = 16 per element. */
   const uint8_t *weights; uint64_t weights_bytes;
-  const void *const *external; /* n_values pointers, or NULL when weights are inside */
+  const void *const *external; /* n_values pointers or NULL; a NULL entry means `weights` */
 
   /* What the arrays live in. */
   tn_file *blob;            /* decoded from a mapped file, or NULL */
+  void *image; size_t image_bytes; /* the encoded form, when the program owns it, or NULL */
   void *memory; size_t memory_bytes; /* one block from the allocator holding the arrays, or NULL */
   tn_file **files; uint32_t n_files; /* kept open for `external` */
 } tn_program;
 
 /* Checks every index, range, order and type, so that running needs no check. INVALID with a sentence. */
 TN_MUST_CHECK tn_status tn_program_verify(const tn_program *p, tn_error *err);
-/* The same program as one block of bytes (strings of CONST values inside). Equal programs give equal bytes. */
+/* The same program as one block of bytes from `allocator`, strings of CONST values inside. Equal programs give equal
+ * bytes. LIMIT when it is too large for memory. */
 TN_MUST_CHECK tn_status tn_program_encode(const tn_program *p, tn_allocator allocator, tn_bytes *out, tn_error *err);
-/* Untrusted bytes to a verified program; takes over `file` (may be NULL: bytes must then outlive the program). */
+/* Untrusted bytes to a verified program, which uses them in place; takes over `file` on success (may be NULL: bytes must
+ * then outlive the program). */
 TN_MUST_CHECK tn_status tn_program_decode(tn_allocator allocator, tn_bytes bytes, tn_file *file, tn_program **out, tn_error *err);
-/* A deep copy of a program whose arrays are in someone's arena, in one block of memory; takes over files. */
+/* A verified deep copy of a program whose arrays are in someone's arena, with memory of its own. CONST data inside
+ * p->files stays there, other data is copied. On success the copy owns p->files (the array itself is copied); the caller
+ * forgets them. */
 TN_MUST_CHECK tn_status tn_program_copy(tn_allocator allocator, const tn_program *p, tn_program **out, tn_error *err);
+/* Data of a CONST value; never NULL. */
+const void *tn_program_data(const tn_program *p, uint32_t value);
 void tn_program_retain(tn_program *p);
 void tn_program_release(tn_program *p);
 /* Text for `tenon dump`: one line per symbol, instruction, value, step. `write` receives pieces. */

@@ -18,7 +18,7 @@
   X(MOD, 2, "dst = a - b * floor(a / b)")        \
   X(MIN, 2, "dst = min(a, b)")                   \
   X(MAX, 2, "dst = max(a, b)")                   \
-  X(BCAST, 2, "dst = a == 1 ? b : a, which must equal b or have b == 1") \
+  X(BCAST, 2, "dst = a == 1 ? b : a; that they agree is a check's task") \
   X(F32SCALE, 1, "dst = floor(float32(a) * bits(imm))") \
   X(EQ, 2, "dst = a == b")                       \
   X(LT, 2, "dst = a < b")                        \
@@ -39,9 +39,16 @@ typedef enum tn_shape_opcode {
 typedef struct tn_shape_ins {
   uint8_t op;
   uint8_t pad[3];
-  uint32_t dst, a, b;
+  uint32_t dst, a, b; /* unused ones are 0 */
   int64_t imm; /* SELECT: slot c */
 } tn_shape_ins;
+
+/* Rows by opcode: name and number of operand slots (a, b, then imm of SELECT). */
+typedef struct tn_shape_row {
+  const char *name;
+  int operands;
+} tn_shape_row;
+extern const tn_shape_row tn_shape_rows[TN_N_SHAPE_OPS];
 
 /* Runs n verified instructions over the slots. LIMIT on overflow, INVALID on division by zero; *out_at = instruction. */
 TN_MUST_CHECK tn_status tn_shape_run(const tn_shape_ins *ins, uint32_t n, int64_t *slots, uint32_t *out_at);
