@@ -1,7 +1,9 @@
 /* Conversions of element type: Cast, CastLike, BitCast. */
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <strings.h>
 
 #include "op/elementwise.h"
 
