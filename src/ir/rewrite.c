@@ -28,9 +28,10 @@ bool tn_rewrite_forward(tn_rewrite *w, int i, tn_value *v) {
 }
 
 /* Takes back what a refused node left: its errors and its entries in the ledger. */
-static void rewrite_undo(tn_rewrite *w, tn_node *node, size_t n_diags, size_t n_checks) {
+static void rewrite_undo(tn_rewrite *w, tn_node *node, size_t n_kept, size_t n_diags, size_t n_checks) {
   tn_graph *g = w->graph;
-  w->ctx->diags.n = n_diags;
+  w->ctx->diags.n = n_kept;
+  w->ctx->n_diags = n_diags;
   for (size_t i = n_checks; i < g->checks.n; i++)
     tn_map_set(&w->ctx->arena, &g->check_of, tn_map_key(g->checks.at[i].condition), 0);
   g->checks.n = n_checks;
@@ -41,7 +42,7 @@ tn_node *tn_rewrite_add_with(tn_rewrite *w, const char *op, tn_value *const *in,
                              const tn_rewrite_set *set, int n_set) {
   const tn_op *found = tn_op_find(op);
   if (!found) return NULL;
-  const size_t n_diags = w->ctx->diags.n, n_checks = w->graph->checks.n;
+  const size_t n_kept = w->ctx->diags.n, n_diags = w->ctx->n_diags, n_checks = w->graph->checks.n;
   const int64_t edits = w->graph->edits;
   tn_node *node = tn_edit_add_node(w->node->region, w->node, found, in, n_in, n_out, w->node->loc);
   for (int i = 0; i < n_set; i++) tn_edit_set_attr(node, set[i].name, set[i].value);
@@ -49,7 +50,7 @@ tn_node *tn_rewrite_add_with(tn_rewrite *w, const char *op, tn_value *const *in,
     w->changed = true;
     return node;
   }
-  rewrite_undo(w, node, n_diags, n_checks);
+  rewrite_undo(w, node, n_kept, n_diags, n_checks);
   w->graph->edits = edits;
   return NULL;
 }

@@ -42,6 +42,26 @@ tn_lit *tn_lit_scalar_f64(tn_arena *a, tn_dtype d, double v) {
   return l;
 }
 
+uint64_t tn_lit_bits(const tn_lit *l, int64_t i) {
+  const size_t bits = (size_t)tn_dtype_bits(l->dtype);
+  const uint8_t *p = (const uint8_t *)l->data + (size_t)i * bits / 8;
+  uint64_t v = 0;
+  if (bits >= 8)
+    memcpy(&v, p, bits / 8);
+  else
+    v = (*p >> ((size_t)i * bits % 8)) & ((1u << bits) - 1);
+  return v;
+}
+
+void tn_lit_set_bits(tn_lit *l, int64_t i, uint64_t v) {
+  const size_t bits = (size_t)tn_dtype_bits(l->dtype);
+  uint8_t *p = (uint8_t *)tn_lit_data(l) + (size_t)i * bits / 8;
+  if (bits >= 8)
+    memcpy(p, &v, bits / 8);
+  else
+    *p = (uint8_t)(*p | (v & ((1u << bits) - 1)) << ((size_t)i * bits % 8));
+}
+
 static tn_str lit_string(const tn_lit *l, int64_t i) {
   tn_str s;
   memcpy(&s, (const char *)l->data + (size_t)i * sizeof s, sizeof s);

@@ -24,6 +24,9 @@ static inline void *tn_lit_data(tn_lit *l) { return (void *)(uintptr_t)l->data; 
 tn_lit *tn_lit_i64(tn_arena *a, const int64_t *v, int64_t n);  /* 1-D */
 tn_lit *tn_lit_scalar_i64(tn_arena *a, tn_dtype d, int64_t v); /* rank 0 */
 tn_lit *tn_lit_scalar_f64(tn_arena *a, tn_dtype d, double v);
+/* The bit pattern of element i, for kinds of up to 64 bits; set_bits only on memory that is zero. */
+uint64_t tn_lit_bits(const tn_lit *l, int64_t i);
+void tn_lit_set_bits(tn_lit *l, int64_t i, uint64_t bits);
 bool tn_lit_equal(const tn_lit *a, const tn_lit *b); /* bit for bit */
 tn_type tn_lit_type(tn_ctx *ctx, tn_symtab *syms, const tn_lit *l); /* with content when it is small enough */
 static inline double tn_lit_f64(const tn_lit *l, int64_t i) { return tn_load_f64(l->dtype, l->data, i); }
