@@ -1,0 +1,87 @@
+/* Which operators of a model nobody imports: found before anything is built, and all reported. */
+#include <inttypes.h>
+
+#include "onnx/importer.h"
+
+typedef struct check_walk {
+  tn_onnx_model *model;
+  const tn_onnx_function *function; /* whose body this is; NULL: the model's graphs */
+  tn_map warned;                    /* domains nobody imports */
+  TN_VEC(tn_onnx_function *) todo;  /* functions in use, each once */
+  tn_status status;
+} check_walk;
+
+int64_t tn_onnx_version_of(const tn_onnx_model *m, const tn_onnx_function *f, const char *domain) {
+  const int64_t own = f ? tn_onnx_opset_of(f->opsets, f->n_opsets, domain) : 0;
+  return own ? own : tn_onnx_opset_of(m->opsets, m->n_opsets, domain);
+}
+
+static bool check_domain_known(const char *domain) {
+  for (int i = 0; i < tn_onnx_count(); i++)
+    if (strcmp(tn_onnx_at(i)->domain, domain) == 0) return true;
+  return false;
+}
+
+static tn_status check_refuse(check_walk *w, const tn_onnx_node *node, int64_t version, bool known) {
+  tn_ctx *ctx = w->model->ctx;
+  tn_loc loc = node->loc;
+  if (w->function)
+    loc.name = tn_ctx_namez(ctx, tn_arena_printf(&ctx->pass, "%s/%s", w->function->name, node->loc.name));
+  const char *domain = node->domain[0] ? node->domain : "ai.onnx";
+  if (known)
+    return tn_fail(ctx, TN_UNSUPPORTED, loc, "version %" PRId64 " of this operator (%s) is not supported", version,
+                   domain);
+  if (!check_domain_known(node->domain))
+    return tn_fail(ctx, TN_UNSUPPORTED, loc, "domain '%s' is not known, and the model has no such function", domain);
+  return tn_fail(ctx, TN_UNSUPPORTED, loc, "operator is not supported (%s, opset %" PRId64 ")", domain, version);
+}
+
+/* A domain nobody imports: the node may still be one whose first version is meant. */
+static int64_t check_missing_import(check_walk *w, const tn_onnx_node *node) {
+  tn_ctx *ctx = w->model->ctx;
+  if (node->domain[0] && !tn_map_find(&w->warned, tn_map_key(node->domain), NULL)) {
+    tn_map_set(&ctx->arena, &w->warned, tn_map_key(node->domain), 1);
+    tn_warn(ctx, node->loc, "the model imports no opset of domain '%s'; version 1 is taken", node->domain);
+  }
+  return 1;
+}
+
+static void check_node(check_walk *w, const tn_onnx_node *node) {
+  tn_onnx_function *f = tn_onnx_find_function(w->model, node);
+  if (f) {
+    if (!f->checked) tn_vec_push(&w->model->ctx->arena, &w->todo, f);
+    f->checked = true;
+    return;
+  }
+  int64_t version = tn_onnx_version_of(w->model, w->function, node->domain);
+  bool known = false;
+  if (version == 0 && node->domain[0] == 0) {
+    const tn_status s =
+        tn_fail(w->model->ctx, TN_INVALID, node->loc, "unknown opset: the model imports none of domain ai.onnx");
+    if (w->status == TN_OK) w->status = s;
+    return;
+  }
+  if (version == 0) version = check_missing_import(w, node);
+  if (tn_onnx_find(node->domain, node->op, version, &known)) return;
+  const tn_status s = check_refuse(w, node, version, known);
+  if (w->status == TN_OK) w->status = s;
+}
+
+static void check_graph(check_walk *w, const tn_onnx_graph *g) {
+  for (int64_t i = 0; i < g->n_nodes && w->status != TN_INVALID; i++) {
+    check_node(w, &g->nodes[i]);
+    for (int k = 0; k < g->nodes[i].n_attrs; k++)
+      if (g->nodes[i].attrs[k].graph) check_graph(w, g->nodes[i].attrs[k].graph);
+  }
+}
+
+tn_status tn_onnx_check_operators(tn_onnx_model *m) {
+  check_walk w = {.model = m};
+  for (size_t i = 0; i < m->n_functions; i++) m->functions[i].checked = false;
+  check_graph(&w, &m->graph);
+  for (size_t i = 0; i < w.todo.n; i++) {
+    w.function = w.todo.at[i];
+    check_graph(&w, &w.function->body);
+  }
+  return w.status;
+}

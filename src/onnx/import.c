@@ -1,0 +1,273 @@
+/* The walk that builds a graph: names to values scope by scope, nodes through the operators' importers. */
+#include "onnx/importer.h"
+
+enum { IMPORT_EXPAND_FREE = 100000, IMPORT_EXPAND_FACTOR = 100 }; /* nodes that may come out of functions */
+
+bool tn_onnx_lookup(const tn_onnx_frame *frame, const char *name, tn_value **out) {
+  uint64_t v;
+  for (; frame; frame = frame->up) {
+    if (!tn_map_find(frame->values, tn_map_key(name), &v)) continue;
+    *out = (tn_value *)(uintptr_t)v;
+    return true;
+  }
+  *out = NULL;
+  return false;
+}
+
+static void import_define(tn_onnx_frame *frame, const char *name, tn_value *v) {
+  tn_map_set_ptr(&frame->imp->ctx->arena, frame->values, name, v);
+}
+
+/* A value's name in the graph: inside a function with the call before it. */
+static const char *import_full_name(const tn_onnx_frame *frame, const char *name) {
+  if (!frame->call) return name;
+  return tn_arena_printf(&frame->imp->ctx->arena, "%s%s", frame->call->prefix, name);
+}
+
+static tn_loc import_loc(const tn_onnx_frame *frame, const tn_onnx_node *node) {
+  tn_loc loc = node->loc;
+  if (!frame->call) return loc;
+  if (loc.name[0])
+    loc.name = import_full_name(frame, loc.name);
+  else
+    loc.name = tn_arena_printf(&frame->imp->ctx->arena, "%s#%d", frame->call->prefix, loc.index);
+  return loc;
+}
+
+/* What the file says of a value's type, if anything. */
+static tn_status import_claim(tn_onnx_frame *frame, const char *name, tn_value *v) {
+  const tn_onnx_port *port = tn_map_find_ptr(&frame->claims, name);
+  tn_type type;
+  if (!port || !port->type.ptr || v->type.kind != TN_TYPE_UNKNOWN) return TN_OK;
+  TN_TRY(tn_onnx_type_read(&frame->imp->types, port->type, TN_ONNX_CLAIM, (tn_loc){"value", name, NULL, 0}, &type));
+  if (type.kind != TN_TYPE_UNKNOWN) tn_edit_set_type(v, type);
+  return TN_OK;
+}
+
+static tn_status import_inputs(tn_onnx_frame *frame, const tn_onnx_node *node, tn_loc loc, tn_value **in) {
+  tn_ctx *ctx = frame->imp->ctx;
+  for (int i = 0; i < node->n_in; i++) {
+    if (!node->in[i]) continue;
+    if (!tn_onnx_lookup(frame, node->in[i], &in[i]))
+      return tn_fail(ctx, TN_INVALID, loc,
+                     "input %d, '%s', is not defined by any input, initializer or earlier node in sight", i,
+                     node->in[i]);
+    if (in[i] && in[i]->type.kind == TN_TYPE_MAP)
+      return tn_fail(ctx, TN_UNSUPPORTED, loc, "input %d, '%s', is a map: maps are not supported", i, node->in[i]);
+  }
+  return TN_OK;
+}
+
+/* Values that the node made bear the model's names; what it only passes on keeps its own. */
+static tn_status import_outputs(tn_onnx_frame *frame, const tn_onnx_node *node, tn_loc loc, uint32_t first_new,
+                                tn_value *const *out) {
+  for (int i = 0; i < node->n_out; i++) {
+    if (!node->out[i]) continue;
+    if (!out[i])
+      return tn_fail(frame->imp->ctx, TN_INVALID, loc, "output %d, '%s', is more than the operator has", i,
+                     node->out[i]);
+    import_define(frame, node->out[i], out[i]);
+    if (out[i]->id < first_new) continue;
+    tn_edit_name_value(out[i], import_full_name(frame, node->out[i]));
+    TN_TRY(import_claim(frame, node->out[i], out[i]));
+  }
+  return TN_OK;
+}
+
+static tn_status import_build_region(tn_import *im, const tn_attr *attr, tn_region *into);
+
+static tn_status import_operator(tn_onnx_frame *frame, const tn_onnx_node *node, tn_loc loc, tn_value **in,
+                                 tn_region *region, tn_value **out) {
+  tn_onnx_importer *imp = frame->imp;
+  const tn_onnx_function *f = frame->call ? frame->call->function : NULL;
+  const int64_t imported = tn_onnx_version_of(imp->model, f, node->domain);
+  const int64_t version = imported ? imported : 1;
+  const tn_onnx_row *row = tn_onnx_find(node->domain, node->op, version, NULL);
+  if (!row) return tn_fail(imp->ctx, TN_UNSUPPORTED, loc, "operator is not supported");
+  bool *present = TN_NEW_ARRAY(&imp->ctx->arena, bool, node->n_out + 1);
+  for (int i = 0; i < node->n_out; i++) present[i] = node->out[i] != NULL;
+  tn_import im = {
+      .ctx = imp->ctx,
+      .graph = imp->graph,
+      .region = region,
+      .loc = loc,
+      .row = row,
+      .version = version,
+      .n_in = node->n_in,
+      .n_out = node->n_out,
+      .in = in,
+      .out = out,
+      .out_present = present,
+      .build_region = import_build_region,
+      .reader = frame,
+  };
+  TN_TRY(tn_onnx_read_attrs(frame, node->attrs, node->n_attrs, loc, &im.attrs, &im.n_attrs));
+  return row->import(&im);
+}
+
+static tn_status import_node(tn_onnx_frame *frame, const tn_onnx_node *node, tn_region *region) {
+  tn_onnx_importer *imp = frame->imp;
+  const tn_loc loc = import_loc(frame, node);
+  const uint32_t first_new = imp->graph->n_values;
+  tn_value **in = TN_NEW_ARRAY(&imp->ctx->arena, tn_value *, node->n_in + 1);
+  tn_value **out = TN_NEW_ARRAY(&imp->ctx->arena, tn_value *, node->n_out + 1);
+  if (frame->call && ++imp->n_expanded > imp->max_expanded)
+    return tn_fail(imp->ctx, TN_LIMIT, loc, "functions expand to more than %lld nodes", (long long)imp->max_expanded);
+  TN_TRY(import_inputs(frame, node, loc, in));
+  tn_onnx_function *f = tn_onnx_find_function(imp->model, node);
+  if (f)
+    TN_TRY(tn_onnx_expand(frame, f, node, loc, in, region, out));
+  else
+    TN_TRY(import_operator(frame, node, loc, in, region, out));
+  return import_outputs(frame, node, loc, first_new, out);
+}
+
+tn_status tn_onnx_import_nodes(tn_onnx_frame *frame, const tn_onnx_graph *g, tn_region *region) {
+  for (int64_t i = 0; i < g->n_nodes; i++) TN_TRY(import_node(frame, &g->nodes[g->order ? g->order[i] : i], region));
+  return TN_OK;
+}
+
+/* Initializers. */
+
+static void import_const(tn_onnx_frame *frame, const char *name, const tn_lit *lit, tn_region *region) {
+  const tn_loc loc = {"initializer", name, NULL, 0};
+  tn_node *node = tn_edit_add_node(region, NULL, tn_op_find("const"), NULL, 0, 1, loc);
+  tn_edit_set_attr(node, "value", (tn_attr){.kind = TN_ATTR_TENSOR, .tensor = lit});
+  tn_edit_name_value(node->out[0], import_full_name(frame, name));
+  tn_edit_set_type(node->out[0], tn_lit_type(frame->imp->ctx, frame->imp->graph->syms, lit));
+  import_define(frame, name, node->out[0]);
+}
+
+/* A weight whose file is not there: shapes can be inferred all the same, and it can be given as an input. */
+static void import_missing(tn_onnx_frame *frame, const char *name, const tn_onnx_tensor *t, const char *why,
+                           tn_region *region) {
+  tn_onnx_importer *imp = frame->imp;
+  tn_sym *dims = TN_NEW_ARRAY(&imp->ctx->arena, tn_sym, t->rank + 1);
+  for (int i = 0; i < t->rank; i++) dims[i] = tn_sym_int(imp->graph->syms, t->dims[i]);
+  tn_warn(imp->ctx, (tn_loc){"initializer", name, NULL, 0}, "%s; it becomes an input of the model", why);
+  import_define(frame, name, tn_edit_add_param(region, name, tn_type_tensor(t->dtype, t->rank, dims)));
+}
+
+static tn_status import_init(tn_onnx_frame *frame, const tn_onnx_init *init, tn_region *region) {
+  tn_onnx_importer *imp = frame->imp;
+  tn_onnx_source *src = &imp->model->source;
+  const tn_loc loc = {"initializer", init->name, NULL, 0};
+  const bool may_miss = region == imp->graph->main;
+  const tn_lit *lit;
+  const char *missing = NULL;
+  if (init->sparse) {
+    tn_pb_sparse s;
+    TN_TRY(tn_pb_read_sparse(imp->ctx, init->bytes, loc, &s));
+    TN_TRY(tn_onnx_sparse_read(src, &s, loc, &lit));
+    import_const(frame, init->name, lit, region);
+    return TN_OK;
+  }
+  tn_onnx_tensor t;
+  TN_TRY(tn_onnx_tensor_head(imp->ctx, init->bytes, loc, &t));
+  TN_TRY(tn_onnx_tensor_data(src, &t, loc, may_miss ? &missing : NULL, &lit));
+  if (lit)
+    import_const(frame, init->name, lit, region);
+  else
+    import_missing(frame, init->name, &t, missing, region);
+  return TN_OK;
+}
+
+/* An input that is an initializer too is a constant; the file may still contradict itself about its shape. */
+static tn_status import_check_default(tn_onnx_frame *frame, const tn_onnx_port *port) {
+  tn_value *v;
+  tn_type said;
+  const tn_loc loc = {"initializer", port->name, NULL, 0};
+  if (!port->type.ptr || !tn_onnx_lookup(frame, port->name, &v) || !v) return TN_OK;
+  TN_TRY(tn_onnx_type_read(&frame->imp->types, port->type, TN_ONNX_CLAIM, loc, &said));
+  if (!tn_type_has_rank(&said) || !tn_type_has_rank(&v->type)) return TN_OK;
+  bool same = said.rank == v->type.rank;
+  for (int i = 0; same && i < said.rank; i++)
+    same = !said.dims[i] || !tn_sym_is_int(said.dims[i]) || said.dims[i] == v->type.dims[i];
+  if (!same) tn_warn(frame->imp->ctx, loc, "it is also an input with another shape: its own shape is taken");
+  return TN_OK;
+}
+
+/* Graphs. */
+
+static bool import_is_init(const tn_onnx_graph *g, const char *name) {
+  uint64_t def;
+  return tn_map_find(&g->defs, tn_map_key(name), &def) && def == TN_ONNX_DEF_INIT;
+}
+
+static tn_status import_param(tn_onnx_frame *frame, const tn_onnx_port *port, tn_region *region) {
+  tn_onnx_importer *imp = frame->imp;
+  const tn_loc loc = {"input", port->name, NULL, 0};
+  const bool is_main = region == imp->graph->main;
+  tn_type type = {0};
+  if (port->type.ptr)
+    TN_TRY(tn_onnx_type_read(&imp->types, port->type, is_main ? TN_ONNX_INPUT : TN_ONNX_CLAIM, loc, &type));
+  if (is_main && (type.kind == TN_TYPE_UNKNOWN || (type.kind == TN_TYPE_TENSOR && !type.dtype)))
+    return tn_fail(imp->ctx, TN_INVALID, loc, "the model does not say its type");
+  import_define(frame, port->name, tn_edit_add_param(region, import_full_name(frame, port->name), type));
+  return TN_OK;
+}
+
+static void import_note_claims(tn_onnx_frame *frame, const tn_onnx_graph *g) {
+  tn_arena *a = &frame->imp->ctx->arena;
+  for (int64_t i = 0; i < g->n_infos; i++) tn_map_set_ptr(a, &frame->claims, g->infos[i].name, &g->infos[i]);
+  for (int64_t i = 0; i < g->n_outputs; i++) tn_map_set_ptr(a, &frame->claims, g->outputs[i].name, &g->outputs[i]);
+}
+
+static tn_status import_results(tn_onnx_frame *frame, const tn_onnx_graph *g, tn_region *region) {
+  tn_ctx *ctx = frame->imp->ctx;
+  tn_value **results = TN_NEW_ARRAY(&ctx->arena, tn_value *, g->n_outputs + 1);
+  if (g->n_outputs > INT_MAX / 2) return tn_fail(ctx, TN_LIMIT, (tn_loc){0}, "a graph has too many outputs");
+  for (int64_t i = 0; i < g->n_outputs; i++)
+    if (!tn_onnx_lookup(frame, g->outputs[i].name, &results[i]) || !results[i])
+      return tn_fail(ctx, TN_INVALID, (tn_loc){"output", g->outputs[i].name, NULL, 0},
+                     "it is not defined by any input, initializer or node");
+  tn_edit_set_results(region, results, (int)g->n_outputs);
+  for (int i = 0; i < region->n_results; i++) tn_edit_name_result(region, i, g->outputs[i].name);
+  return TN_OK;
+}
+
+static tn_status import_graph(tn_onnx_frame *frame, const tn_onnx_graph *g, tn_region *region) {
+  import_note_claims(frame, g);
+  for (int64_t i = 0; i < g->n_inputs; i++)
+    if (!import_is_init(g, g->inputs[i].name)) TN_TRY(import_param(frame, &g->inputs[i], region));
+  for (int64_t i = 0; i < g->n_inits; i++) TN_TRY(import_init(frame, &g->inits[i], region));
+  for (int64_t i = 0; i < g->n_inputs; i++)
+    if (import_is_init(g, g->inputs[i].name)) TN_TRY(import_check_default(frame, &g->inputs[i]));
+  TN_TRY(tn_onnx_import_nodes(frame, g, region));
+  return import_results(frame, g, region);
+}
+
+static tn_status import_build_region(tn_import *im, const tn_attr *attr, tn_region *into) {
+  const tn_onnx_closure *closure = attr->region;
+  const tn_onnx_frame *up = closure->frame;
+  tn_map values = {0};
+  tn_onnx_frame frame = {.imp = up->imp, .up = up, .call = up->call, .values = &values, .depth = up->depth + 1};
+  if (frame.depth > TN_ONNX_MAX_DEPTH)
+    return tn_import_fail(im, TN_LIMIT, "functions and graphs are nested more than %d deep", TN_ONNX_MAX_DEPTH);
+  TN_TRY(import_graph(&frame, closure->graph, into));
+  if (!frame.call) closure->graph->values = values;
+  return TN_OK;
+}
+
+static tn_status import_declare(tn_onnx_importer *imp) {
+  const tn_onnx_graph *g = &imp->model->graph;
+  for (int64_t i = 0; i < g->n_inputs; i++) {
+    const tn_onnx_port *port = &g->inputs[i];
+    if (!port->type.ptr || import_is_init(g, port->name)) continue;
+    TN_TRY(tn_onnx_type_declare(&imp->types, port->type, (tn_loc){"input", port->name, NULL, 0}));
+  }
+  return TN_OK;
+}
+
+tn_status tn_onnx_import(tn_onnx_model *m, tn_graph **out) {
+  TN_TRY(tn_onnx_check_operators(m));
+  tn_onnx_importer imp = {.model = m, .ctx = m->ctx, .graph = tn_graph_new(m->ctx)};
+  imp.types = (tn_onnx_types){.ctx = m->ctx, .syms = imp.graph->syms};
+  imp.max_expanded = IMPORT_EXPAND_FREE + IMPORT_EXPAND_FACTOR * m->info.n_nodes_total;
+  m->graph.values = (tn_map){0};
+  tn_onnx_frame frame = {.imp = &imp, .values = &m->graph.values};
+  TN_TRY(import_declare(&imp));
+  TN_TRY(import_graph(&frame, &m->graph, imp.graph->main));
+  *out = imp.graph;
+  return TN_OK;
+}
