@@ -44,7 +44,7 @@ void tn_arena_drop(tn_arena *a) {
 }
 
 TN_NORETURN static void arena_fail(tn_arena *a) {
-  TN_ASSERT(a->oom);
+  TN_ASSERT(a->oom != NULL);
   longjmp(*a->oom, 1);
 }
 

@@ -29,8 +29,7 @@ static void ctx_set_oom(tn_ctx *ctx, jmp_buf *oom) {
 }
 
 tn_status tn_ctx_run(tn_ctx *ctx, tn_status (*fn)(tn_ctx *ctx, void *arg), void *arg) {
-  TN_ASSERT(!ctx->arena.oom); /* not nested: the inner run would take the outer one's way out */
-  tn_status status = TN_OOM;
+  TN_ASSERT(ctx->arena.oom == NULL); /* not nested: the inner run would take the outer one's way out */
   if (setjmp(ctx->oom) == 0) {
     ctx_set_oom(ctx, &ctx->oom);
     const tn_status result = fn(ctx, arg);
@@ -38,7 +37,7 @@ tn_status tn_ctx_run(tn_ctx *ctx, tn_status (*fn)(tn_ctx *ctx, void *arg), void 
     return result;
   }
   ctx_set_oom(ctx, NULL);
-  return status;
+  return TN_OOM;
 }
 
 /* Names come from the model: bytes that would steer a terminal or forge a line are shown as \xNN. */

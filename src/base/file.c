@@ -45,10 +45,7 @@ static tn_status file_map_fd(tn_allocator allocator, int fd, const char *path, t
     if (size) (void)munmap((void *)(uintptr_t)bytes, size);
     return tn_error_set(err, TN_OOM, "no memory to open '%.400s'", path);
   }
-  *f = (tn_file){
-      {bytes, size},
-      allocator
-  };
+  *f = (tn_file){{bytes, size}, allocator};
   *out = f;
   return TN_OK;
 }

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/checked.h"
+
 #define KNOB_TEXT_INT(def) #def
 #define KNOB_TEXT_BOOL(def) #def
 #define KNOB_TEXT_STR(def) def
@@ -22,7 +24,7 @@ static bool knob_parse_int(const char *z, int64_t *out) {
   for (; *z; z++) {
     if (*z < '0' || *z > '9') return false;
     const int64_t digit = *z - '0';
-    if (__builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, minus ? -digit : digit, &v)) return false;
+    if (!tn_mul_i64(v, 10, &v) || !tn_add_i64(v, minus ? -digit : digit, &v)) return false;
   }
   *out = v;
   return true;

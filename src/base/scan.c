@@ -168,10 +168,7 @@ void tn_scan_next(tn_scan *s) {
   scan_blank(s);
   const size_t start = s->pos;
   const int c = scan_peek(s, 0);
-  s->tok = (tn_token){
-      .kind = TN_TOK_END, .text = {"", 0},
-           .line = s->line, .space_before = start != before
-  };
+  s->tok = (tn_token){.kind = TN_TOK_END, .text = {"", 0}, .line = s->line, .space_before = start != before};
   if (c < 0) return;
   if (scan_is_digit(c)) {
     scan_number(s);

@@ -32,7 +32,7 @@ TEST(division_as_python) { /* python3: [(a // b, -(-a // b), a % b) for ...] */
   };
   for (size_t i = 0; i < TN_COUNT(rows); i++) {
     const int64_t a = rows[i][0], b = rows[i][1];
-    int64_t q, c, r;
+    int64_t q = 0, c = 0, r = 0;
     CHECK(tn_floordiv_i64(a, b, &q));
     CHECK(tn_ceildiv_i64(a, b, &c));
     CHECK(tn_mod_i64(a, b, &r));

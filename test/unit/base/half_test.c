@@ -41,7 +41,7 @@ TEST(f16_rounds_to_even) {
     CHECK(tn_f32_to_f16(nextafterf((float)middle, 0)) == code &&
           tn_f32_to_f16(nextafterf((float)middle, 1e9f)) == code + 1);
   }
-  CHECK(tn_f32_to_f16(INFINITY) == 0x7c00 && tn_f64_to_f16(-INFINITY) == 0xfc00);
+  CHECK(tn_f32_to_f16(INFINITY) == 0x7c00 && tn_f64_to_f16(-(double)INFINITY) == 0xfc00);
   CHECK(tn_f32_to_f16(3e38f) == 0x7c00 && tn_f64_to_f16(1e300) == 0x7c00 && tn_f64_to_f16(5e-324) == 0);
 }
 
@@ -55,7 +55,7 @@ TEST(bf16) {
     CHECK(tn_f64_to_bf16(nextafter(middle, 0)) == code && tn_f64_to_bf16(nextafter(middle, 1e300)) == code + 1);
   }
   CHECK(tn_f32_to_bf16(INFINITY) == 0x7f80 && tn_f64_to_bf16(-1e300) == 0xff80);
-  CHECK((tn_f32_to_bf16(NAN) & 0x7fff) > 0x7f80 && (tn_f64_to_bf16(NAN) & 0x7fff) > 0x7f80);
+  CHECK((tn_f32_to_bf16(NAN) & 0x7fff) > 0x7f80 && (tn_f64_to_bf16((double)NAN) & 0x7fff) > 0x7f80);
   CHECK(isnan(tn_bf16_to_f32(0x7f81)));
   CHECK(tn_f64_to_bf16(1.00390625000000001) == 0x3f80); /* reads as the middle exactly */
 }
