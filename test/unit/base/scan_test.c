@@ -73,6 +73,7 @@ TEST(strings) {
   CHECK_STR(tokens("\"open\nx"), "1bad:a string without end\n2 name:x\n");
   CHECK_STR(tokens("\"open\\"), "1bad:a string without end\n");
   CHECK_STR(tokens("\"open\\\""), "1bad:a string without end\n");
+  CHECK_STR(tokens("\"a\\\nb"), "1bad:a string without end\n2 name:b\n");
   CHECK_STR(tokens("\"\\q\" x"), "1bad:a string with an unknown escape\n1 name:x\n");
   CHECK_STR(tokens("\"\\x4\" x"), "1bad:a string with an unknown escape\n1 name:x\n");
 }
