@@ -50,7 +50,7 @@ static tn_status attr_type(const tn_onnx_frame *frame, const tn_pb_attribute *a,
   tn_type *type = TN_NEW(&frame->imp->ctx->arena, tn_type);
   out->kind = TN_ATTR_TYPE;
   out->type = type;
-  return tn_onnx_type_read(&frame->imp->types, a->tp, TN_ONNX_CLAIM, loc, type);
+  return tn_onnx_type_read(&frame->imp->model->types, a->tp, TN_ONNX_CLAIM, loc, type);
 }
 
 static tn_status attr_missing(tn_ctx *ctx, const tn_onnx_attr *attr, tn_loc loc) {

@@ -39,7 +39,8 @@ static tn_status import_claim(tn_onnx_frame *frame, const char *name, tn_value *
   const tn_onnx_port *port = tn_map_find_ptr(&frame->claims, name);
   tn_type type;
   if (!port || !port->type.ptr || v->type.kind != TN_TYPE_UNKNOWN) return TN_OK;
-  TN_TRY(tn_onnx_type_read(&frame->imp->types, port->type, TN_ONNX_CLAIM, (tn_loc){"value", name, NULL, 0}, &type));
+  TN_TRY(
+      tn_onnx_type_read(&frame->imp->model->types, port->type, TN_ONNX_CLAIM, (tn_loc){"value", name, NULL, 0}, &type));
   if (type.kind != TN_TYPE_UNKNOWN) tn_edit_set_type(v, type);
   return TN_OK;
 }
@@ -178,7 +179,7 @@ static tn_status import_check_default(tn_onnx_frame *frame, const tn_onnx_port *
   tn_type said;
   const tn_loc loc = {"initializer", port->name, NULL, 0};
   if (!port->type.ptr || !tn_onnx_lookup(frame, port->name, &v) || !v) return TN_OK;
-  TN_TRY(tn_onnx_type_read(&frame->imp->types, port->type, TN_ONNX_CLAIM, loc, &said));
+  TN_TRY(tn_onnx_type_read(&frame->imp->model->types, port->type, TN_ONNX_CLAIM, loc, &said));
   if (!tn_type_has_rank(&said) || !tn_type_has_rank(&v->type)) return TN_OK;
   bool same = said.rank == v->type.rank;
   for (int i = 0; same && i < said.rank; i++)
@@ -200,7 +201,7 @@ static tn_status import_param(tn_onnx_frame *frame, const tn_onnx_port *port, tn
   const bool is_main = region == imp->graph->main;
   tn_type type = {0};
   if (port->type.ptr)
-    TN_TRY(tn_onnx_type_read(&imp->types, port->type, is_main ? TN_ONNX_INPUT : TN_ONNX_CLAIM, loc, &type));
+    TN_TRY(tn_onnx_type_read(&imp->model->types, port->type, is_main ? TN_ONNX_INPUT : TN_ONNX_CLAIM, loc, &type));
   if (is_main && (type.kind == TN_TYPE_UNKNOWN || (type.kind == TN_TYPE_TENSOR && !type.dtype)))
     return tn_fail(imp->ctx, TN_INVALID, loc, "the model does not say its type");
   import_define(frame, port->name, tn_edit_add_param(region, import_full_name(frame, port->name), type));
@@ -254,7 +255,7 @@ static tn_status import_declare(tn_onnx_importer *imp) {
   for (int64_t i = 0; i < g->n_inputs; i++) {
     const tn_onnx_port *port = &g->inputs[i];
     if (!port->type.ptr || import_is_init(g, port->name)) continue;
-    TN_TRY(tn_onnx_type_declare(&imp->types, port->type, (tn_loc){"input", port->name, NULL, 0}));
+    TN_TRY(tn_onnx_type_declare(&imp->model->types, port->type, (tn_loc){"input", port->name, NULL, 0}));
   }
   return TN_OK;
 }
@@ -262,7 +263,7 @@ static tn_status import_declare(tn_onnx_importer *imp) {
 tn_status tn_onnx_import(tn_onnx_model *m, tn_graph **out) {
   TN_TRY(tn_onnx_check_operators(m));
   tn_onnx_importer imp = {.model = m, .ctx = m->ctx, .graph = tn_graph_new(m->ctx)};
-  imp.types = (tn_onnx_types){.ctx = m->ctx, .syms = imp.graph->syms};
+  m->types = (tn_onnx_types){.ctx = m->ctx, .syms = imp.graph->syms};
   imp.max_expanded = IMPORT_EXPAND_FREE + IMPORT_EXPAND_FACTOR * m->info.n_nodes_total;
   m->graph.values = (tn_map){0};
   tn_onnx_frame frame = {.imp = &imp, .values = &m->graph.values};

@@ -4,13 +4,11 @@
 
 #include "ir/import.h"
 #include "onnx/model.h"
-#include "onnx/type.h"
 
 typedef struct tn_onnx_importer {
   tn_onnx_model *model;
   tn_ctx *ctx;
   tn_graph *graph;
-  tn_onnx_types types;
   int64_t n_expanded, max_expanded; /* nodes that came out of functions */
 } tn_onnx_importer;
 

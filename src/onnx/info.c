@@ -105,6 +105,4 @@ tn_status tn_onnx_fill_info(tn_onnx_model *m) {
   return info_fill_metadata(m);
 }
 
-tn_onnx_info tn_onnx_get_info(tn_onnx_model *m) {
-  return m->info;
-}
+tn_onnx_info tn_onnx_get_info(tn_onnx_model *m) { return m->info; }

@@ -7,6 +7,7 @@
 #include "ir/op.h"
 #include "onnx/onnx.h"
 #include "onnx/tensor.h"
+#include "onnx/type.h"
 
 enum { TN_ONNX_MAX_DEPTH = 64 }; /* graphs in graphs, and functions in functions */
 
@@ -99,6 +100,7 @@ struct tn_onnx_model {
   size_t n_functions;
   tn_map function_of; /* interned "domain\0name\0overload" -> tn_onnx_function * */
   tn_onnx_info info;
+  tn_onnx_types types; /* the names of the last import */
 };
 
 /* 0 when the domain has no version there. */

@@ -7,12 +7,8 @@
 
 enum { TYPE_MAX_DEPTH = 16 };
 
-static bool type_is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-static bool type_is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
+static bool type_is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+static bool type_is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /* The next name in an expression's text from *at on: an identifier that is not called, or a quoted name. False at the
  * end. */

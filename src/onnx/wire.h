@@ -69,8 +69,6 @@ void tn_wire_add_varint(tn_wire_out *o, uint64_t v);
 void tn_wire_add_bytes(tn_wire_out *o, const void *p, size_t n);
 void tn_wire_add_int_field(tn_wire_out *o, uint32_t number, uint64_t v);
 void tn_wire_add_len_field(tn_wire_out *o, uint32_t number, const void *p, size_t n);
-static inline tn_bytes tn_wire_out_bytes(const tn_wire_out *o) {
-  return (tn_bytes){o->bytes.at, o->bytes.n};
-}
+static inline tn_bytes tn_wire_out_bytes(const tn_wire_out *o) { return (tn_bytes){o->bytes.at, o->bytes.n}; }
 
 #endif
