@@ -144,27 +144,26 @@ void tn_rule_set_content(tn_rule *r, int i, const tn_elem *elems) {
   r->out[i].content = own;
 }
 
-/* The symbol a (value, dim) had before, or a new one. An absent output has no value to be named by. */
-static tn_symbol *rule_fresh_symbol(tn_rule *r, int i, int j) {
-  const tn_value *v = r->node->out[i];
-  if (!v) return tn_sym_fresh_symbol(r->syms, "u");
+tn_sym tn_rule_fresh_value(tn_rule *r, const tn_value *v, int j) {
   const uint64_t key = (uint64_t)v->id << 32 | (uint32_t)j;
   uint64_t number;
-  if (tn_map_find(&r->graph->fresh, key, &number)) return tn_sym_symbol(r->syms, (uint32_t)number);
+  if (tn_map_find(&r->graph->fresh, key, &number)) return tn_sym_symbol(r->syms, (uint32_t)number)->var;
   tn_symbol *s = tn_sym_fresh_symbol(r->syms, tn_arena_printf(&r->ctx->arena, "%s_d%d", v->name, j));
   s->source = TN_SOURCE_DIM;
   s->value = v->id;
   s->index = j;
   tn_map_set(&r->ctx->arena, &r->graph->fresh, key, (uint64_t)s->var->k);
-  return s;
+  return s->var;
 }
 
 tn_sym tn_rule_fresh(tn_rule *r, int i, int j, int64_t lo, tn_sym hi) {
+  const tn_value *v = r->node->out[i]; /* an absent output has no value to be named by */
   const int64_t max = hi ? tn_sym_bounds(r->syms, hi).hi : INT64_MAX;
-  tn_symbol *s = rule_fresh_symbol(r, i, j);
+  const tn_sym var = v ? tn_rule_fresh_value(r, v, j) : tn_sym_fresh_symbol(r->syms, "u")->var;
+  tn_symbol *s = tn_sym_symbol(r->syms, (uint32_t)var->k);
   if (lo > s->min) s->min = lo;
   if (max < s->max && max >= s->min) s->max = max;
-  return s->var;
+  return var;
 }
 
 /* Demands. */

@@ -47,6 +47,8 @@ tn_sym *tn_rule_dims(tn_rule *r, int rank);                        /* room for d
 /* A dim only the run can tell: symbol of (output i, dim j), the same one each time the rule runs. lo >= 0; `hi` (may be
  * NULL) bounds it from above, kept as a fact where constant. The kernel must size this output itself. */
 tn_sym tn_rule_fresh(tn_rule *r, int i, int j, int64_t lo, tn_sym hi);
+/* The same for dim j of any value: a region's parameter whose size changes from entry to entry. */
+tn_sym tn_rule_fresh_value(tn_rule *r, const tn_value *v, int j);
 void tn_rule_set_content(tn_rule *r, int i, const tn_elem *elems); /* copies; dims must be constant and small */
 tn_elem *tn_rule_elems(tn_rule *r, int64_t n);                     /* room for elements, zeroed (NONE) */
 tn_elem tn_elem_sym(tn_sym s);

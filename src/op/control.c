@@ -1,0 +1,485 @@
+/* Control flow: If, Loop, Scan. The run time executes them itself (no kernel); their rules infer the regions and join
+ * what comes out of them.
+ *
+ * A size that is known only inside a region does not leave it: outside, the result's dim is a symbol of its own. */
+#include "ir/edit.h"
+#include "ir/eval.h"
+#include "ir/import.h"
+#include "ir/infer.h"
+#include "ir/rewrite.h"
+
+/* --- what may leave a region --- */
+
+typedef struct control_inside {
+  tn_symtab *syms;
+  tn_arena *arena;
+  tn_map values; /* ids of the values defined inside */
+  bool found;
+} control_inside;
+
+static void control_collect(control_inside *in, const tn_region *region) {
+  for (int i = 0; i < region->n_params; i++) tn_map_set(in->arena, &in->values, region->params[i]->id, 1);
+  for (const tn_node *n = region->first; n; n = n->next) {
+    for (int i = 0; i < n->n_out; i++)
+      if (n->out[i]) tn_map_set(in->arena, &in->values, n->out[i]->id, 1);
+    for (int i = 0; i < n->n_regions; i++) control_collect(in, n->regions[i]);
+  }
+}
+
+static void control_visit(void *arg, uint32_t symbol) {
+  control_inside *const in = arg;
+  const tn_symbol *const s = tn_sym_symbol(in->syms, symbol);
+  if (s->source == TN_SOURCE_DEFINED) tn_sym_symbols(in->syms, s->definition, control_visit, in);
+  if ((s->source == TN_SOURCE_DIM || s->source == TN_SOURCE_ELEM) && tn_map_find(&in->values, s->value, NULL))
+    in->found = true;
+}
+
+static bool control_leaves(control_inside *in, tn_sym e) {
+  in->found = false;
+  tn_sym_symbols(in->syms, e, control_visit, in);
+  return !in->found;
+}
+
+static control_inside control_look(tn_rule *r) {
+  control_inside in = {.syms = r->syms, .arena = &r->ctx->arena};
+  for (int i = 0; i < r->node->n_regions; i++) control_collect(&in, r->node->regions[i]);
+  return in;
+}
+
+static void control_forget_region(tn_region *region) {
+  for (tn_node *n = region->first; n; n = n->next) {
+    for (int i = 0; i < n->n_out; i++)
+      if (n->out[i]) tn_edit_set_type(n->out[i], (tn_type){0});
+    for (int i = 0; i < n->n_regions; i++) control_forget_region(n->regions[i]);
+  }
+}
+
+/* Output i := t, with dims of `lead` more dims in front; what may not leave becomes the run's. */
+static void control_set_out(tn_rule *r, control_inside *in, int i, const tn_type *t) {
+  r->out[i] = *t;
+  r->out[i].content = NULL;
+  if (t->kind != TN_TYPE_TENSOR || t->rank < 0) return;
+  tn_sym *const dims = tn_rule_dims(r, t->rank);
+  for (int d = 0; d < t->rank; d++)
+    dims[d] = control_leaves(in, t->dims[d]) ? t->dims[d] : tn_rule_fresh(r, i, d, 0, NULL);
+  tn_rule_set(r, i, t->rank, dims);
+}
+
+static tn_status control_results(tn_rule *r, const tn_region *region, int want) {
+  if (region->n_results == want) return TN_OK;
+  return tn_rule_fail(r, TN_INVALID, "graph '%s' has %d outputs, expected %d", region->name ? region->name : "",
+                      region->n_results, want);
+}
+
+static tn_status control_no_type(tn_rule *r) {
+  (void)r; /* element types come with the regions' results */
+  return TN_OK;
+}
+
+/* --- if --- */
+
+static bool if_known(const tn_type *cond, bool *out) {
+  if (!cond->content || cond->content[0].kind != TN_ELEM_SYM || !tn_sym_is_int(cond->content[0].sym)) return false;
+  *out = cond->content[0].sym->k != 0;
+  return true;
+}
+
+static tn_status if_join(tn_rule *r, control_inside *in, int i, const tn_type *a, const tn_type *b) {
+  if (a->kind == TN_TYPE_UNKNOWN || b->kind == TN_TYPE_UNKNOWN) {
+    r->out[i] = a->kind == TN_TYPE_UNKNOWN ? *b : *a;
+    r->out[i].content = NULL;
+    if (r->out[i].kind == TN_TYPE_TENSOR) r->out[i].rank = -1;
+    return TN_OK;
+  }
+  if (a->kind != b->kind) return tn_rule_fail(r, TN_MISMATCH, "output %d is a tensor in one branch only", i);
+  if (a->kind != TN_TYPE_TENSOR) {
+    r->out[i] = *a;
+    if (a->elem && b->elem && !tn_type_same(a->elem, b->elem)) {
+      tn_type *const elem = TN_NEW(&r->ctx->arena, tn_type);
+      *elem = tn_type_tensor(a->elem->dtype == b->elem->dtype ? a->elem->dtype : TN_DTYPE_NONE, -1, NULL);
+      r->out[i].elem = elem;
+    }
+    return TN_OK;
+  }
+  if (a->dtype && b->dtype && a->dtype != b->dtype)
+    return tn_rule_fail(r, TN_MISMATCH, "output %d is %s in one branch and %s in the other", i, tn_dtype_name(a->dtype),
+                        tn_dtype_name(b->dtype));
+  tn_type t = *a;
+  if (!t.dtype) t.dtype = b->dtype;
+  if (a->rank != b->rank) t.rank = -1;
+  if (t.rank >= 0) {
+    tn_sym *const dims = tn_rule_dims(r, t.rank);
+    for (int d = 0; d < t.rank; d++) dims[d] = a->dims[d] == b->dims[d] ? a->dims[d] : tn_rule_fresh(r, i, d, 0, NULL);
+    t.dims = dims;
+  }
+  control_set_out(r, in, i, &t);
+  return TN_OK;
+}
+
+static tn_status if_shape(tn_rule *r) {
+  bool taken;
+  const bool known = if_known(r->in[0], &taken);
+  for (int i = 0; i < 2; i++) {
+    TN_TRY(control_results(r, r->node->regions[i], r->n_out));
+    /* A branch that is never taken may hold what its operands make impossible. */
+    if (known && (i == 0) != taken) continue;
+    TN_TRY(tn_infer_region(r->graph, r->node->regions[i]));
+  }
+  control_inside in = control_look(r);
+  for (int i = 0; i < r->n_out; i++) {
+    const tn_type *const a = &r->node->regions[0]->results[i]->type;
+    const tn_type *const b = &r->node->regions[1]->results[i]->type;
+    if (known)
+      control_set_out(r, &in, i, taken ? a : b);
+    else
+      TN_TRY(if_join(r, &in, i, a, b));
+  }
+  return TN_OK;
+}
+
+static tn_status if_eval(tn_eval *e) {
+  const tn_lit **const results = TN_NEW_ARRAY(e->arena, const tn_lit *, e->n_out);
+  TN_TRY(tn_eval_region(e, tn_lit_i64_at(e->in[0], 0) ? 0 : 1, NULL, results));
+  for (int i = 0; i < e->n_out; i++) e->out[i] = (tn_lit *)(uintptr_t)results[i];
+  return TN_OK;
+}
+
+/* A known condition: the branch takes the node's place. */
+static tn_status if_simplify(tn_rewrite *w) {
+  bool taken;
+  tn_node *const node = w->node;
+  if (!if_known(&node->in[0]->type, &taken)) return TN_OK;
+  tn_region *const branch = node->regions[taken ? 0 : 1];
+  while (branch->first) tn_edit_move_before(branch->first, node);
+  for (int i = 0; i < node->n_out; i++)
+    if (node->out[i]) tn_edit_replace_uses(node->out[i], branch->results[i]);
+  w->changed = true;
+  return TN_OK;
+}
+
+TN_OP(if){
+    .name = "if",
+    .in = {{"cond", TN_SET(BOOL)}},
+    .out = {{"outputs", 0, NULL, TN_PORT_OPTIONAL | TN_PORT_VARIADIC | TN_PORT_ANY_KIND | TN_PORT_MIXED}},
+    .attrs = {{"then_branch", TN_ATTR_REGION}, {"else_branch", TN_ATTR_REGION}},
+    .n_regions = 2,
+    .type = control_no_type,
+    .shape = if_shape,
+    .eval = if_eval,
+    .simplify = if_simplify,
+    .traits = TN_TRAIT_CONTROL,
+    .accuracy = {TN_ACC_EXACT, 0},
+    .doc = "the results of one of two regions",
+};
+
+/* --- loop --- */
+
+/* The type a loop-carried value has in every round: dims that the body changes become symbols bound at each entry. */
+static bool loop_generalise(tn_rule *r, tn_value *param, const tn_type *result) {
+  tn_type t = param->type;
+  if (t.kind != TN_TYPE_TENSOR || result->kind != TN_TYPE_TENSOR) return false;
+  bool changed = false;
+  if (t.rank >= 0 && result->rank != t.rank) {
+    t.rank = -1;
+    t.dims = NULL;
+    changed = true;
+  }
+  if (t.rank >= 0) {
+    tn_sym *const dims = tn_rule_dims(r, t.rank);
+    for (int d = 0; d < t.rank; d++) {
+      dims[d] = t.dims[d];
+      if (result->dims[d] == t.dims[d]) continue;
+      dims[d] = tn_rule_fresh_value(r, param, d);
+      changed = changed || dims[d] != t.dims[d];
+    }
+    t.dims = dims;
+  }
+  if (changed) tn_edit_set_type(param, t);
+  return changed;
+}
+
+static void control_set_param(tn_value *param, tn_type t) {
+  t.content = NULL;
+  tn_edit_set_type(param, t);
+}
+
+/* Infers `body` until the carried values keep their types; params[first..first+n) against results[at..at+n). */
+static tn_status loop_fixpoint(tn_rule *r, tn_region *body, int first, int at, int n) {
+  for (int round = 0;; round++) {
+    control_forget_region(body);
+    TN_TRY(tn_infer_region(r->graph, body));
+    bool changed = false;
+    for (int i = 0; i < n; i++)
+      changed = loop_generalise(r, body->params[first + i], &body->results[at + i]->type) || changed;
+    if (!changed) return TN_OK;
+    if (round > 2 * TN_MAX_RANK) return tn_rule_fail(r, TN_INTERNAL, "the body's types do not settle");
+  }
+}
+
+/* A carried value as it leaves: dims the body keeps are those that came in. */
+static void loop_set_state(tn_rule *r, control_inside *in, int i, const tn_value *param, const tn_type *result) {
+  tn_type t = param->type;
+  if (t.kind == TN_TYPE_UNKNOWN) t = *result;
+  if (t.kind == TN_TYPE_TENSOR && !t.dtype) t.dtype = result->dtype;
+  control_set_out(r, in, i, &t);
+}
+
+/* Stacked results: one more dim in front (or at `axis` for Scan). */
+static void control_set_stacked(tn_rule *r, control_inside *in, int i, const tn_type *t, tn_sym length, int axis) {
+  r->out[i] = tn_type_tensor(t->dtype, -1, NULL);
+  if (t->kind != TN_TYPE_TENSOR || t->rank < 0 || t->rank >= TN_MAX_RANK) return;
+  tn_sym *const dims = tn_rule_dims(r, t->rank + 1);
+  for (int d = 0, from = 0; d <= t->rank; d++) {
+    if (d == axis)
+      dims[d] = length ? length : tn_rule_fresh(r, i, d, 0, NULL);
+    else
+      dims[d] = control_leaves(in, t->dims[from]) ? t->dims[from] : tn_rule_fresh(r, i, d, 0, NULL);
+    if (d != axis) from++;
+  }
+  tn_rule_set(r, i, t->rank + 1, dims);
+}
+
+static bool loop_runs_all(const tn_rule *r, const tn_region *body) {
+  bool start = true, again;
+  if (tn_rule_has(r, 1) && (!if_known(r->in[1], &start) || !start)) return false;
+  const tn_value *const cond = body->results[0];
+  return cond == body->params[1] || (if_known(&cond->type, &again) && again);
+}
+
+static tn_status loop_shape(tn_rule *r) {
+  tn_region *const body = r->node->regions[0];
+  const int n_states = r->n_in > 2 ? r->n_in - 2 : 0;
+  if (body->n_params != n_states + 2)
+    return tn_rule_fail(r, TN_INVALID, "the body takes %d inputs, expected %d", body->n_params, n_states + 2);
+  if (body->n_results < n_states + 1 || r->n_out > body->n_results - 1)
+    return tn_rule_fail(r, TN_INVALID, "the body gives %d outputs, expected %d", body->n_results, r->n_out + 1);
+  control_set_param(body->params[0], tn_type_tensor(TN_I64, 0, NULL));
+  control_set_param(body->params[1], tn_type_tensor(TN_BOOL, 0, NULL));
+  for (int i = 0; i < n_states; i++) {
+    if (!r->in[2 + i]) return tn_rule_fail(r, TN_INVALID, "input %d is absent", 2 + i);
+    control_set_param(body->params[2 + i], *r->in[2 + i]);
+  }
+  TN_TRY(loop_fixpoint(r, body, 2, 1, n_states));
+  control_inside in = control_look(r);
+  tn_sym length = NULL, *trips;
+  int64_t n;
+  if (tn_rule_has(r, 0) && loop_runs_all(r, body) && tn_rule_ints(r, 0, &n, &trips) && n == 1 && trips[0])
+    length = tn_sym_max(r->syms, tn_sym_int(r->syms, 0), trips[0]);
+  for (int i = 0; i < r->n_out; i++) {
+    const tn_type *const result = &body->results[1 + i]->type;
+    if (i < n_states)
+      loop_set_state(r, &in, i, body->params[2 + i], result);
+    else
+      control_set_stacked(r, &in, i, result, length, 0);
+  }
+  return TN_OK;
+}
+
+typedef struct control_stack { /* literals to be joined along a new axis */
+  TN_VEC(const tn_lit *) items;
+} control_stack;
+
+static tn_status control_join(tn_eval *e, int i, const control_stack *s, int axis, bool backward) {
+  const tn_lit *const first = s->items.n ? s->items.at[0] : NULL;
+  int64_t dims[TN_MAX_RANK] = {0};
+  tn_lit *y;
+  if (!first) { /* no round: an empty tensor; the inner dims are those that inference knows, else 0 */
+    const tn_type *const t = &e->node->out[i]->type;
+    const int rank = t->rank > 0 ? t->rank : 1;
+    for (int d = 0; d < rank; d++) dims[d] = d != axis && t->rank > 0 && tn_sym_is_int(t->dims[d]) ? t->dims[d]->k : 0;
+    return tn_eval_out(e, i, tn_eval_out_dtype(e, i), rank, dims, &y);
+  }
+  if (first->rank >= TN_MAX_RANK) return tn_eval_fail(e, TN_LIMIT, "rank %d is above %d", first->rank + 1, TN_MAX_RANK);
+  int64_t outer = 1, inner = 1;
+  for (int d = 0, from = 0; d <= first->rank; d++) dims[d] = d == axis ? (int64_t)s->items.n : first->dims[from++];
+  for (int d = 0; d < axis; d++) outer *= dims[d];
+  for (int d = axis + 1; d <= first->rank; d++) inner *= dims[d];
+  TN_TRY(tn_eval_out(e, i, first->dtype, first->rank + 1, dims, &y));
+  const int64_t n = (int64_t)s->items.n;
+  for (int64_t k = 0; k < n; k++) {
+    const tn_lit *const item = s->items.at[backward ? n - 1 - k : k];
+    if (item->count != first->count) return tn_eval_fail(e, TN_MISMATCH, "scan output %d changes its shape", i);
+    for (int64_t o = 0; o < outer; o++)
+      for (int64_t c = 0; c < inner; c++)
+        tn_copy_element(y->dtype, tn_lit_data(y), (o * n + k) * inner + c, item->data, o * inner + c);
+  }
+  return TN_OK;
+}
+
+static tn_status loop_eval(tn_eval *e) {
+  const tn_region *const body = e->node->regions[0];
+  const int n_states = body->n_params - 2, n_scans = body->n_results - 1 - n_states;
+  const int64_t trips = e->n_in > 0 && e->in[0] ? tn_lit_i64_at(e->in[0], 0) : INT64_MAX;
+  bool go = e->n_in > 1 && e->in[1] ? tn_lit_i64_at(e->in[1], 0) != 0 : true;
+  const tn_lit **const params = TN_NEW_ARRAY(e->arena, const tn_lit *, body->n_params);
+  const tn_lit **const results = TN_NEW_ARRAY(e->arena, const tn_lit *, body->n_results);
+  control_stack *const scans = TN_NEW_ARRAY(e->arena, control_stack, n_scans);
+  for (int i = 0; i < n_states; i++) params[2 + i] = e->in[2 + i];
+  for (int64_t iter = 0; iter < trips && go; iter++) {
+    params[0] = tn_lit_scalar_i64(e->arena, TN_I64, iter);
+    params[1] = tn_lit_scalar_i64(e->arena, TN_BOOL, go);
+    TN_TRY(tn_eval_region(e, 0, params, results));
+    go = tn_lit_i64_at(results[0], 0) != 0;
+    for (int i = 0; i < n_states; i++) params[2 + i] = results[1 + i];
+    for (int i = 0; i < n_scans; i++) tn_vec_push(e->arena, &scans[i].items, results[1 + n_states + i]);
+  }
+  for (int i = 0; i < e->n_out; i++) {
+    if (i < n_states)
+      e->out[i] = (tn_lit *)(uintptr_t)params[2 + i];
+    else if (e->out_present[i])
+      TN_TRY(control_join(e, i, &scans[i - n_states], 0, false));
+  }
+  return TN_OK;
+}
+
+TN_OP(loop){
+    .name = "loop",
+    .in = {{"M", TN_SET(I64), NULL, TN_PORT_OPTIONAL},
+           {"cond", TN_SET(BOOL), NULL, TN_PORT_OPTIONAL},
+           {"v_initial", 0, NULL, TN_PORT_OPTIONAL | TN_PORT_VARIADIC | TN_PORT_ANY_KIND | TN_PORT_MIXED}},
+    .out = {{"v_final_and_scan_outputs", 0, NULL,
+             TN_PORT_OPTIONAL | TN_PORT_VARIADIC | TN_PORT_ANY_KIND | TN_PORT_MIXED}},
+    .attrs = {{"body", TN_ATTR_REGION}},
+    .n_regions = 1,
+    .type = control_no_type,
+    .shape = loop_shape,
+    .eval = loop_eval,
+    .traits = TN_TRAIT_CONTROL,
+    .accuracy = {TN_ACC_EXACT, 0},
+    .doc = "rounds of a region, at most M and while its condition holds; carries values, stacks others",
+};
+
+/* --- scan --- */
+
+static int64_t scan_entry(const tn_attr *list, int i) { return list && i < list->n ? list->ints[i] : 0; }
+
+static tn_status scan_axis(tn_rule *r, const char *attr, int i, int rank, int *out) {
+  return tn_rule_axis(r, attr, scan_entry(tn_rule_attr(r, attr), i), rank, out);
+}
+
+static tn_status scan_shape(tn_rule *r) {
+  tn_region *const body = r->node->regions[0];
+  const int64_t n_scan = tn_rule_int(r, "num_scan_inputs");
+  if (n_scan < 1 || n_scan > r->n_in)
+    return tn_rule_fail(r, TN_INVALID, "attribute 'num_scan_inputs' is %lld with %d inputs", (long long)n_scan,
+                        r->n_in);
+  const int n_states = r->n_in - (int)n_scan;
+  if (body->n_params != r->n_in)
+    return tn_rule_fail(r, TN_INVALID, "the body takes %d inputs, expected %d", body->n_params, r->n_in);
+  TN_TRY(control_results(r, body, r->n_out));
+  if (body->n_results < n_states)
+    return tn_rule_fail(r, TN_INVALID, "the body gives %d outputs for %d states", body->n_results, n_states);
+  tn_sym length = NULL;
+  for (int i = 0; i < n_states; i++) control_set_param(body->params[i], *r->in[i]);
+  for (int i = 0; i < (int)n_scan; i++) {
+    const tn_type *const x = r->in[n_states + i];
+    tn_type slice = tn_type_tensor(x->dtype, -1, NULL);
+    if (x->rank == 0) return tn_rule_fail(r, TN_MISMATCH, "scan input %d is a scalar", i);
+    if (x->rank > 0) {
+      int axis;
+      TN_TRY(scan_axis(r, "scan_input_axes", i, x->rank, &axis));
+      tn_sym *const dims = tn_rule_dims(r, x->rank);
+      for (int d = 0, to = 0; d < x->rank; d++)
+        if (d != axis) dims[to++] = x->dims[d];
+      slice = tn_type_tensor(x->dtype, x->rank - 1, dims);
+      TN_TRY(tn_rule_unify(r, length ? length : x->dims[axis], x->dims[axis], "scan length", axis, &length));
+    }
+    control_set_param(body->params[n_states + i], slice);
+  }
+  TN_TRY(loop_fixpoint(r, body, 0, 0, n_states));
+  control_inside in = control_look(r);
+  for (int i = 0; i < r->n_out; i++) {
+    const tn_type *const result = &body->results[i]->type;
+    if (i < n_states) {
+      loop_set_state(r, &in, i, body->params[i], result);
+      continue;
+    }
+    int axis = 0;
+    if (result->rank >= 0) TN_TRY(scan_axis(r, "scan_output_axes", i - n_states, result->rank + 1, &axis));
+    control_set_stacked(r, &in, i, result, length, axis);
+  }
+  return TN_OK;
+}
+
+/* Element `at` along `axis`. */
+static tn_lit *scan_slice(tn_eval *e, const tn_lit *x, int axis, int64_t at) {
+  int64_t dims[TN_MAX_RANK], outer = 1, inner = 1;
+  for (int d = 0, to = 0; d < x->rank; d++)
+    if (d != axis) dims[to++] = x->dims[d];
+  for (int d = 0; d < axis; d++) outer *= x->dims[d];
+  for (int d = axis + 1; d < x->rank; d++) inner *= x->dims[d];
+  tn_lit *const y = tn_lit_new(e->arena, x->dtype, x->rank - 1, dims);
+  for (int64_t o = 0; o < outer; o++)
+    for (int64_t c = 0; c < inner; c++)
+      tn_copy_element(x->dtype, tn_lit_data(y), o * inner + c, x->data, (o * x->dims[axis] + at) * inner + c);
+  return y;
+}
+
+static tn_status scan_eval(tn_eval *e) {
+  const tn_region *const body = e->node->regions[0];
+  const int n_scan = (int)tn_eval_int(e, "num_scan_inputs"), n_states = e->n_in - n_scan;
+  const tn_lit **const params = TN_NEW_ARRAY(e->arena, const tn_lit *, e->n_in);
+  const tn_lit **const results = TN_NEW_ARRAY(e->arena, const tn_lit *, body->n_results);
+  control_stack *const scans = TN_NEW_ARRAY(e->arena, control_stack, body->n_results);
+  int axes[64];
+  int64_t rounds = 0;
+  if (n_scan > 64) return tn_eval_fail(e, TN_LIMIT, "%d scan inputs", n_scan);
+  for (int i = 0; i < n_scan; i++) {
+    TN_TRY(tn_eval_axis(e, scan_entry(tn_eval_attr(e, "scan_input_axes"), i), e->in[n_states + i]->rank, &axes[i]));
+    rounds = e->in[n_states + i]->dims[axes[i]];
+  }
+  for (int i = 0; i < n_states; i++) params[i] = e->in[i];
+  for (int64_t t = 0; t < rounds; t++) {
+    for (int i = 0; i < n_scan; i++) {
+      const bool backward = scan_entry(tn_eval_attr(e, "scan_input_directions"), i) != 0;
+      params[n_states + i] = scan_slice(e, e->in[n_states + i], axes[i], backward ? rounds - 1 - t : t);
+    }
+    TN_TRY(tn_eval_region(e, 0, params, results));
+    for (int i = 0; i < n_states; i++) params[i] = results[i];
+    for (int i = n_states; i < body->n_results; i++) tn_vec_push(e->arena, &scans[i].items, results[i]);
+  }
+  for (int i = 0; i < e->n_out; i++) {
+    if (i < n_states) {
+      e->out[i] = (tn_lit *)(uintptr_t)params[i];
+      continue;
+    }
+    const int k = i - n_states;
+    int axis;
+    const int rank = scans[i].items.n ? scans[i].items.at[0]->rank + 1
+                                      : (e->node->out[i]->type.rank > 0 ? e->node->out[i]->type.rank : 1);
+    TN_TRY(tn_eval_axis(e, scan_entry(tn_eval_attr(e, "scan_output_axes"), k), rank, &axis));
+    TN_TRY(control_join(e, i, &scans[i], axis, scan_entry(tn_eval_attr(e, "scan_output_directions"), k) != 0));
+  }
+  return TN_OK;
+}
+
+TN_OP(scan){
+    .name = "scan",
+    .in = {{"initial_state_and_scan_inputs", 0, NULL, TN_PORT_VARIADIC | TN_PORT_MIXED}},
+    .out = {{"final_state_and_scan_outputs", 0, NULL, TN_PORT_OPTIONAL | TN_PORT_VARIADIC | TN_PORT_MIXED}},
+    .attrs = {{"body", TN_ATTR_REGION},
+              {"num_scan_inputs", TN_ATTR_INT, .required = true},
+              {"scan_input_axes", TN_ATTR_INTS},
+              {"scan_input_directions", TN_ATTR_INTS},
+              {"scan_output_axes", TN_ATTR_INTS},
+              {"scan_output_directions", TN_ATTR_INTS}},
+    .n_regions = 1,
+    .type = control_no_type,
+    .shape = scan_shape,
+    .eval = scan_eval,
+    .traits = TN_TRAIT_CONTROL,
+    .accuracy = {TN_ACC_EXACT, 0},
+    .doc = "a region run over slices of its operands; carries values, stacks others",
+};
+
+/* Opset 8 has a batch dim in front of everything and sequence lengths: not the same operator. */
+static tn_status scan_import_8(tn_import *im) {
+  return tn_import_fail(im, TN_UNSUPPORTED,
+                        "Scan of opset 8 (with a batch dim) is not supported; opset 9 and later are");
+}
+
+/* clang-format off */
+TN_ONNX(ai, If, 1, TN_LATEST, if, tn_import_same)
+TN_ONNX(ai, Loop, 1, TN_LATEST, loop, tn_import_same)
+TN_ONNX(ai, Scan, 8, 8, scan, scan_import_8)
+TN_ONNX(ai, Scan, 9, TN_LATEST, scan, tn_import_same)
