@@ -49,10 +49,11 @@ struct tn_sym_node {
 
 /* Where a symbol's number comes from. Values are named by their id in the graph (tn_value.id). */
 typedef enum tn_source_kind {
-  TN_SOURCE_NONE,  /* given by the user or by nothing */
+  TN_SOURCE_NONE,  /* not known yet */
   TN_SOURCE_DIM,   /* dim `index` of value `value`: a graph input, a region parameter or a node's result */
   TN_SOURCE_ELEM,  /* element `index` of integer value `value` */
-  TN_SOURCE_DEFINED /* stands for `definition`, an expression that grew past the limit */
+  TN_SOURCE_DEFINED, /* stands for `definition`, an expression that grew past the limit */
+  TN_SOURCE_GIVEN    /* no value tells it: the user gives it (--dim) */
 } tn_source_kind;
 
 typedef struct tn_symbol {

@@ -1,0 +1,127 @@
+/* min, max, bcast and f32scale. */
+#include <math.h>
+
+#include "sym/node.h"
+
+typedef TN_VEC(tn_sym) lattice_args;
+
+static void lattice_flatten(tn_symtab *t, lattice_args *out, tn_sym_kind kind, const tn_sym *args, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    if (args[i]->kind == kind) { /* canonical: its arguments are of another kind */
+      for (uint32_t j = 0; j < args[i]->n; j++) tn_vec_push(t->arena, out, tn_sym_fixed(t, args[i]->args[j]));
+    } else {
+      tn_vec_push(t->arena, out, tn_sym_fixed(t, args[i]));
+    }
+  }
+}
+
+static void lattice_order(tn_symtab *t, lattice_args *v) {
+  size_t to = 0;
+  tn_sym_sort(t, v->at, v->n);
+  for (size_t i = 0; i < v->n; i++)
+    if (to == 0 || v->at[to - 1] != v->at[i]) v->at[to++] = v->at[i];
+  v->n = to;
+}
+
+/* Constants sort first; the best of them stays. */
+static void lattice_fold(lattice_args *v, tn_sym_kind kind) {
+  size_t n = 0;
+  while (n < v->n && tn_sym_is_int(v->at[n])) n++;
+  if (n < 2) return;
+  const tn_sym best = kind == TN_SYM_MIN ? v->at[0] : v->at[n - 1]; /* ordered by value */
+  v->at[0] = best;
+  memmove(v->at + 1, v->at + n, (v->n - n) * sizeof *v->at);
+  v->n -= n - 1;
+}
+
+/* Drops what another argument decides: x <= y is known and this is min, so y goes. */
+static void lattice_prune(tn_symtab *t, lattice_args *v, tn_sym_kind kind) {
+  enum { MANY = 16 };
+  bool drop[MANY] = {false};
+  if (v->n > MANY) return;
+  for (size_t i = 0; i < v->n; i++) {
+    for (size_t j = 0; j < v->n && !drop[i]; j++) {
+      if (i == j || drop[j]) continue;
+      const tn_sym worse = v->at[i], better = v->at[j];
+      drop[i] = kind == TN_SYM_MIN ? tn_sym_known_le(t, better, worse) : tn_sym_known_le(t, worse, better);
+    }
+  }
+  size_t to = 0;
+  for (size_t i = 0; i < v->n; i++)
+    if (!drop[i]) v->at[to++] = v->at[i];
+  v->n = to;
+}
+
+static tn_sym lattice_minmax(tn_symtab *t, tn_sym_kind kind, lattice_args *v) {
+  lattice_fold(v, kind);
+  lattice_prune(t, v, kind);
+  return v->n == 1 ? v->at[0] : tn_sym_intern(t, kind, 0, v->at, NULL, v->n);
+}
+
+/* Arguments that cannot be 1 are the result; two constants that disagree stay and fail on evaluation. */
+static tn_sym lattice_bcast(tn_symtab *t, lattice_args *v) {
+  size_t to = 0, n_consts = 0;
+  for (size_t i = 0; i < v->n; i++) {
+    const tn_interval b = tn_sym_bounds(t, v->at[i]);
+    if (b.lo == 1 && b.hi == 1) continue;
+    n_consts += tn_sym_is_int(v->at[i]);
+    v->at[to++] = v->at[i];
+  }
+  v->n = to;
+  if (to == 0) return t->one;
+  if (n_consts > 0) v->n = n_consts;
+  for (size_t i = 0; n_consts == 0 && i < v->n; i++) {
+    const tn_interval b = tn_sym_bounds(t, v->at[i]);
+    if (b.lo > 1 || b.hi < 1) return v->at[i];
+  }
+  return v->n == 1 ? v->at[0] : tn_sym_intern(t, TN_SYM_BCAST, 0, v->at, NULL, v->n);
+}
+
+tn_sym tn_sym_lattice(tn_symtab *t, tn_sym_kind kind, const tn_sym *args, size_t n) {
+  lattice_args v = {0};
+  TN_ASSERT(n > 0);
+  lattice_flatten(t, &v, kind, args, n);
+  for (size_t i = 0; i < v.n; i++)
+    if (tn_sym_is_overflow(v.at[i])) return t->overflow;
+  lattice_order(t, &v);
+  return kind == TN_SYM_BCAST ? lattice_bcast(t, &v) : lattice_minmax(t, kind, &v);
+}
+
+static tn_sym lattice_two(tn_symtab *t, tn_sym_kind kind, tn_sym a, tn_sym b) {
+  const tn_sym args[2] = {a, b};
+  return tn_sym_lattice(t, kind, args, 2);
+}
+
+tn_sym tn_sym_min(tn_symtab *t, tn_sym a, tn_sym b) { return lattice_two(t, TN_SYM_MIN, a, b); }
+tn_sym tn_sym_max(tn_symtab *t, tn_sym a, tn_sym b) { return lattice_two(t, TN_SYM_MAX, a, b); }
+tn_sym tn_sym_bcast(tn_symtab *t, tn_sym a, tn_sym b) { return lattice_two(t, TN_SYM_BCAST, a, b); }
+
+/* Below 2^24 every integer is a float32, so scaling by a whole number or by 1/2, 1/4, ... is exact while the result
+ * stays there. */
+static tn_sym scale_exact(tn_symtab *t, tn_sym a, float c) {
+  const int64_t limit = INT64_C(1) << 24;
+  const tn_interval b = tn_sym_bounds(t, a);
+  int exponent;
+  if (b.lo < -limit || b.hi > limit || !(c > 0)) return NULL;
+  if (c >= 1 && c <= (float)limit && floorf(c) == c) {
+    const int64_t k = (int64_t)c;
+    return b.lo >= -limit / k && b.hi <= limit / k ? tn_sym_muli(t, a, k) : NULL;
+  }
+  if (c < 1 && frexpf(c, &exponent) == 0.5F && exponent >= -60)
+    return tn_sym_floordiv_k(t, a, INT64_C(1) << (1 - exponent));
+  return NULL;
+}
+
+tn_sym tn_sym_f32scale(tn_symtab *t, tn_sym a, float c) {
+  int64_t v;
+  uint32_t bits;
+  a = tn_sym_fixed(t, a);
+  if (tn_sym_is_overflow(a)) return a;
+  if (tn_sym_is_int(a) && tn_f32scale_i64(a->k, c, &v)) return tn_sym_int(t, v);
+  if (tn_sym_is_int(a)) return t->overflow;
+  const tn_sym exact = scale_exact(t, a, c);
+  if (exact) return exact;
+  memcpy(&bits, &c, sizeof bits);
+  if (c != c) bits = 0x7fc00000; /* one NaN */
+  return tn_sym_intern(t, TN_SYM_F32SCALE, (int64_t)bits, &a, NULL, 1);
+}

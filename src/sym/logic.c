@@ -1,0 +1,207 @@
+/* Comparisons, and/or/not, select. A comparison is decided by the difference of its sides; what is left is written
+ * with positive coefficients on both sides. */
+#include "sym/node.h"
+
+static tn_sym logic_bool(tn_symtab *t, bool v) { return v ? t->one : t->zero; }
+
+/* 0 or 1: is e not 0? */
+static tn_sym logic_truth(tn_symtab *t, tn_sym e) {
+  e = tn_sym_fixed(t, e);
+  if (tn_sym_is_int(e)) return logic_bool(t, e->k != 0);
+  if (tn_sym_is_overflow(e) || tn_sym_is_bool(t, e)) return e;
+  return tn_sym_ne(t, e, t->zero);
+}
+
+static bool logic_is_condition(tn_sym e) {
+  return e->kind == TN_SYM_EQ || e->kind == TN_SYM_LT || e->kind == TN_SYM_LE || e->kind == TN_SYM_AND ||
+         e->kind == TN_SYM_OR || e->kind == TN_SYM_NOT;
+}
+
+/* p >= 0 (or p == 0) as terms with positive coefficients on two sides. False when a negation overflows. */
+static bool logic_sides(const tn_poly *p, tn_poly *minus, tn_poly *plus) {
+  tn_poly_init(minus, p->t);
+  tn_poly_init(plus, p->t);
+  for (size_t i = 0; i < p->n; i++) {
+    int64_t c;
+    if (p->at[i].coef > 0) {
+      tn_poly_push(plus, p->at[i].mono, p->at[i].coef);
+    } else if (tn_sub_i64(0, p->at[i].coef, &c)) {
+      tn_poly_push(minus, p->at[i].mono, c);
+    } else {
+      return false;
+    }
+  }
+  return p->k != INT64_MIN;
+}
+
+static void logic_divide(tn_poly *p, int64_t g) {
+  int64_t k;
+  for (size_t i = 0; i < p->n; i++) p->at[i].coef /= g;
+  if (tn_floordiv_i64(p->k, g, &k)) p->k = k;
+}
+
+static tn_sym logic_le_node(tn_poly *p) {
+  tn_symtab *const t = p->t;
+  tn_poly minus, plus;
+  if (!logic_sides(p, &minus, &plus)) return NULL;
+  const bool strict = p->k == -1 && minus.n > 0 && plus.n > 0;
+  if (minus.n == 0 || (p->k < 0 && plus.n > 0)) {
+    minus.k = strict ? 0 : -p->k;
+  } else {
+    plus.k = p->k;
+  }
+  return tn_sym_intern2(t, strict ? TN_SYM_LT : TN_SYM_LE, tn_poly_node(&minus), tn_poly_node(&plus));
+}
+
+static tn_sym logic_order(tn_symtab *t, tn_sym a, tn_sym b, bool strict) {
+  a = tn_sym_fixed(t, a);
+  b = tn_sym_fixed(t, b);
+  if (tn_sym_is_overflow(a) || tn_sym_is_overflow(b)) return t->overflow;
+  if (tn_sym_is_int(a) && tn_sym_is_int(b)) return logic_bool(t, strict ? a->k < b->k : a->k <= b->k);
+  tn_poly p;
+  tn_poly_of(&p, t, b);
+  tn_poly_add(&p, a, -1);
+  if (strict) tn_poly_addk(&p, -1);
+  tn_poly_normalise(&p);
+  if (p.overflow) return tn_sym_intern2(t, strict ? TN_SYM_LT : TN_SYM_LE, a, b);
+  const tn_interval r = tn_poly_bounds(&p);
+  if (r.lo >= 0) return t->one;
+  if (r.hi < 0) return t->zero;
+  const int64_t g = tn_poly_content(&p, false);
+  if (g > 1) logic_divide(&p, g);
+  const tn_sym e = logic_le_node(&p);
+  return e ? e : tn_sym_intern2(t, strict ? TN_SYM_LT : TN_SYM_LE, a, b);
+}
+
+tn_sym tn_sym_le(tn_symtab *t, tn_sym a, tn_sym b) { return logic_order(t, a, b, false); }
+tn_sym tn_sym_lt(tn_symtab *t, tn_sym a, tn_sym b) { return logic_order(t, a, b, true); }
+
+static tn_sym logic_eq_raw(tn_symtab *t, tn_sym a, tn_sym b) {
+  return tn_sym_compare(a, b) <= 0 ? tn_sym_intern2(t, TN_SYM_EQ, a, b) : tn_sym_intern2(t, TN_SYM_EQ, b, a);
+}
+
+/* Can p never be 0: by its range, or because a divisor of its terms does not divide its constant? */
+static bool logic_never_zero(const tn_poly *p) {
+  const tn_interval r = tn_poly_bounds(p);
+  const int64_t d = tn_poly_divisor(p);
+  return r.lo > 0 || r.hi < 0 || (d > 1 && p->k % d != 0) || (d == 0 && p->k != 0);
+}
+
+static tn_sym logic_eq_node(tn_poly *p) {
+  tn_symtab *const t = p->t;
+  tn_poly minus, plus;
+  if (!logic_sides(p, &minus, &plus)) return NULL;
+  tn_poly *const left = tn_poly_negative(p) ? &minus : &plus;
+  tn_poly *const right = tn_poly_negative(p) ? &plus : &minus;
+  const int64_t k = tn_poly_negative(p) ? p->k : -p->k; /* left == right + k */
+  if (k < 0 && right->n > 0) {
+    left->k = -k;
+  } else {
+    right->k = k;
+  }
+  const tn_sym l = tn_poly_node(left), r = tn_poly_node(right);
+  if (logic_is_condition(l) && tn_sym_is(r, 0)) return tn_sym_not(t, l);
+  if (logic_is_condition(l) && tn_sym_is(r, 1)) return l;
+  return tn_sym_intern2(t, TN_SYM_EQ, l, r);
+}
+
+tn_sym tn_sym_eq(tn_symtab *t, tn_sym a, tn_sym b) {
+  a = tn_sym_fixed(t, a);
+  b = tn_sym_fixed(t, b);
+  if (tn_sym_is_overflow(a) || tn_sym_is_overflow(b)) return t->overflow;
+  if (tn_sym_is_int(a) && tn_sym_is_int(b)) return logic_bool(t, a->k == b->k);
+  tn_poly p;
+  tn_poly_of(&p, t, a);
+  tn_poly_add(&p, b, -1);
+  tn_poly_normalise(&p);
+  if (p.overflow) return logic_eq_raw(t, a, b);
+  if (p.n == 0) return logic_bool(t, p.k == 0);
+  if (logic_never_zero(&p)) return t->zero;
+  const int64_t g = tn_poly_content(&p, false);
+  if (g > 1) logic_divide(&p, g);
+  const tn_sym e = logic_eq_node(&p);
+  return e ? e : logic_eq_raw(t, a, b);
+}
+
+tn_sym tn_sym_ne(tn_symtab *t, tn_sym a, tn_sym b) { return tn_sym_not(t, tn_sym_eq(t, a, b)); }
+
+tn_sym tn_sym_not(tn_symtab *t, tn_sym a) {
+  a = logic_truth(t, a);
+  if (tn_sym_is_overflow(a)) return a;
+  if (tn_sym_is_int(a)) return logic_bool(t, a->k == 0);
+  if (a->kind == TN_SYM_NOT) return logic_truth(t, a->args[0]);
+  if (a->kind == TN_SYM_LT) return tn_sym_le(t, a->args[1], a->args[0]);
+  if (a->kind == TN_SYM_LE) return tn_sym_lt(t, a->args[1], a->args[0]);
+  if (a->kind != TN_SYM_AND && a->kind != TN_SYM_OR) return tn_sym_intern(t, TN_SYM_NOT, 0, &a, NULL, 1);
+  tn_sym *const args = TN_NEW_ARRAY(t->arena, tn_sym, a->n);
+  for (uint32_t i = 0; i < a->n; i++) args[i] = tn_sym_not(t, a->args[i]); /* not an AND in an AND: one level */
+  return tn_sym_logic(t, a->kind == TN_SYM_AND ? TN_SYM_OR : TN_SYM_AND, args, a->n);
+}
+
+static bool logic_contains(const tn_sym *at, size_t n, tn_sym e) {
+  size_t lo = 0, hi = n;
+  while (lo < hi) {
+    const size_t mid = (lo + hi) / 2;
+    const int c = tn_sym_compare(at[mid], e);
+    if (c == 0) return true;
+    if (c < 0) {
+      lo = mid + 1;
+    } else {
+      hi = mid;
+    }
+  }
+  return false;
+}
+
+/* x and not x. Only plain conditions are negated here, so that this stays linear. */
+static bool logic_has_both(tn_symtab *t, const tn_sym *at, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    const bool plain = at[i]->kind != TN_SYM_AND && at[i]->kind != TN_SYM_OR;
+    if (plain && logic_contains(at, n, tn_sym_not(t, at[i]))) return true;
+  }
+  return false;
+}
+
+tn_sym tn_sym_logic(tn_symtab *t, tn_sym_kind kind, const tn_sym *args, size_t n) {
+  TN_VEC(tn_sym) v = {0};
+  const int64_t absorbing = kind == TN_SYM_AND ? 0 : 1;
+  bool overflow = false;
+  for (size_t i = 0; i < n; i++) {
+    const tn_sym a = logic_truth(t, args[i]);
+    if (tn_sym_is(a, absorbing)) return a;
+    overflow |= tn_sym_is_overflow(a);
+    for (uint32_t j = 0; a->kind == kind && j < a->n; j++) tn_vec_push(t->arena, &v, a->args[j]);
+    if (a->kind != kind && !tn_sym_is_int(a)) tn_vec_push(t->arena, &v, a);
+  }
+  if (overflow) return t->overflow;
+  tn_sym_sort(t, v.at, v.n);
+  size_t to = 0;
+  for (size_t i = 0; i < v.n; i++)
+    if (to == 0 || v.at[to - 1] != v.at[i]) v.at[to++] = v.at[i];
+  if (to == 0) return logic_bool(t, absorbing == 0);
+  if (to == 1) return v.at[0];
+  if (logic_has_both(t, v.at, to)) return logic_bool(t, absorbing == 1);
+  return tn_sym_intern(t, kind, 0, v.at, NULL, to);
+}
+
+static tn_sym logic_two(tn_symtab *t, tn_sym_kind kind, tn_sym a, tn_sym b) {
+  const tn_sym args[2] = {a, b};
+  return tn_sym_logic(t, kind, args, 2);
+}
+
+tn_sym tn_sym_and(tn_symtab *t, tn_sym a, tn_sym b) { return logic_two(t, TN_SYM_AND, a, b); }
+tn_sym tn_sym_or(tn_symtab *t, tn_sym a, tn_sym b) { return logic_two(t, TN_SYM_OR, a, b); }
+
+tn_sym tn_sym_select(tn_symtab *t, tn_sym c, tn_sym a, tn_sym b) {
+  c = logic_truth(t, c);
+  a = tn_sym_fixed(t, a);
+  b = tn_sym_fixed(t, b);
+  if (tn_sym_is_overflow(c)) return c;
+  if (tn_sym_is_int(c)) return c->k ? a : b;
+  if (a == b) return a;
+  if (c->kind == TN_SYM_NOT) return tn_sym_select(t, c->args[0], b, a);
+  if (tn_sym_is(a, 1) && tn_sym_is(b, 0)) return c;
+  if (tn_sym_is(a, 0) && tn_sym_is(b, 1)) return tn_sym_not(t, c);
+  const tn_sym args[3] = {c, a, b};
+  return tn_sym_intern(t, TN_SYM_SELECT, 0, args, NULL, 3);
+}
