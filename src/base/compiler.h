@@ -12,6 +12,7 @@
 #define TN_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define TN_ALIGNED(n) __attribute__((aligned(n)))
 #define TN_UNUSED __attribute__((unused))
+#define TN_EXPORT __attribute__((visibility("default")))
 #define TN_NOINLINE __attribute__((noinline))
 #define TN_INLINE static inline __attribute__((always_inline))
 #define TN_VECTOR(bytes) __attribute__((vector_size(bytes)))

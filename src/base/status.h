@@ -19,7 +19,7 @@ typedef struct tn_loc { /* where in the user's model; all zero = the model as a 
   int index;            /* node index in file order, used when the name is empty; line number for "line" */
 } tn_loc;
 
-const char *tn_status_name(tn_status s); /* "INVALID" */
+TN_EXPORT const char *tn_status_name(tn_status s); /* "INVALID"; also part of the public API */
 const char *tn_status_text(tn_status s); /* the row's sentence */
 int tn_status_exit(tn_status s);         /* exit status of the CLI */
 

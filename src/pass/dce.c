@@ -68,7 +68,7 @@ static void dce_follow_symbol(dce *d, uint32_t symbol) {
     dce_mark_expression(d, s->definition);
     return;
   }
-  if (s->source == TN_SOURCE_NONE || s->value >= d->graph->n_values) return;
+  if ((s->source != TN_SOURCE_DIM && s->source != TN_SOURCE_ELEM) || s->value >= d->graph->n_values) return;
   d->value_live[s->value] = true;
   dce_mark_node(d, d->def_of[s->value]);
 }

@@ -289,6 +289,8 @@ static tn_status emit_code_bind(tn_emit *e, const tn_symbol *s, uint32_t slot) {
   return TN_OK;
 }
 
+static bool emit_code_is_bound(const tn_symbol *s) { return s->source == TN_SOURCE_DIM || s->source == TN_SOURCE_ELEM; }
+
 tn_status tn_emit_symbols(tn_emit *e) {
   const uint32_t n = tn_sym_n_symbols(e->graph->syms);
   emit_code_used u = {.emit = e, .used = TN_NEW_ARRAY(e->side, bool, n + 1)};
@@ -298,13 +300,13 @@ tn_status tn_emit_symbols(tn_emit *e) {
     const tn_symbol *s = tn_sym_symbol(e->graph->syms, i);
     e->slot_of_symbol[i] = -1;
     if (!u.used[i] || s->source == TN_SOURCE_DEFINED) continue;
-    if (s->source != TN_SOURCE_NONE && !tn_known_value(e->pass->known, s->value)) continue; /* its node is gone */
+    if (emit_code_is_bound(s) && !tn_known_value(e->pass->known, s->value)) continue; /* its node is gone */
     e->slot_of_symbol[i] = e->n_slots++;
     tn_vec_push(e->side, &e->symbols, i);
   }
   for (size_t i = 0; i < e->symbols.n; i++) {
     const tn_symbol *s = tn_sym_symbol(e->graph->syms, e->symbols.at[i]);
-    if (s->source != TN_SOURCE_NONE) TN_TRY(emit_code_bind(e, s, (uint32_t)i));
+    if (emit_code_is_bound(s)) TN_TRY(emit_code_bind(e, s, (uint32_t)i));
   }
   return TN_OK;
 }

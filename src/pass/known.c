@@ -88,7 +88,7 @@ static tn_when known_later(const tn_known *k, tn_when a, tn_when b) {
 
 static tn_when known_source(const tn_known *k, const tn_symbol *s) {
   const tn_when start = {k->graph->main, NULL};
-  if (s->source == TN_SOURCE_NONE) return start; /* the user gives it */
+  if (s->source == TN_SOURCE_NONE || s->source == TN_SOURCE_GIVEN) return start;
   const tn_value *v = tn_known_value(k, s->value);
   if (!v) return (tn_when){0};
   return (tn_when){v->region, v->def};

@@ -105,6 +105,15 @@ static bool symbolize_solve(tn_graph *g, const symbolize_equation *q) {
   return true;
 }
 
+static void symbolize_give(void *arg, uint32_t symbol) {
+  tn_graph *g = arg;
+  if (!symbolize_is_open(g, symbol)) return;
+  tn_symbol *s = tn_sym_symbol(g->syms, symbol);
+  s->source = TN_SOURCE_GIVEN;
+  tn_warn(g->ctx, (tn_loc){0}, "the inputs do not tell the symbol '%s': it must be given (--dim %s=...)", s->name,
+          s->name);
+}
+
 /* Each round solves at least one symbol or is the last; rounds are bounded, so that a chain built to be long ends as
  * symbols that --dim must give. */
 static void symbolize_equations(tn_graph *g) {
@@ -125,6 +134,8 @@ static void symbolize_equations(tn_graph *g) {
     for (size_t i = 0; i < open.n; i++)
       if (symbolize_solve(g, &open.at[i])) again = true;
   }
+  for (size_t i = 0; i < open.n; i++)
+    tn_sym_symbols(g->syms, open.at[i].value->type.dims[open.at[i].dim], symbolize_give, g);
 }
 
 /* Which values' contents does a shape or a branch depend on? Found backwards from index operands, through operators

@@ -1,0 +1,282 @@
+/* The pass manager, and the way from a file to a program. */
+#include "driver/compile.h"
+
+#include <stdatomic.h>
+
+#include "base/thread.h"
+#include "driver/dump.h"
+#include "driver/report.h"
+#include "ir/text.h"
+#include "kern/kern.h"
+
+static _Atomic int64_t compile_runs;
+
+int64_t tn_compile_runs(void) { return atomic_load(&compile_runs); }
+
+bool tn_is_program(tn_bytes bytes) {
+  static const char magic[] = "TENONPRG";
+  return bytes.len >= sizeof magic - 1 && memcmp(bytes.ptr, magic, sizeof magic - 1) == 0;
+}
+
+static bool compile_is_text(tn_bytes bytes) {
+  static const char head[] = "tenon ";
+  size_t i = 0;
+  while (i < bytes.len && (bytes.ptr[i] == '#' || bytes.ptr[i] == '\n' || bytes.ptr[i] == ' ')) {
+    if (bytes.ptr[i] == '#')
+      while (i < bytes.len && bytes.ptr[i] != '\n') i++;
+    else
+      i++;
+  }
+  return bytes.len - i >= sizeof head - 1 && memcmp(bytes.ptr + i, head, sizeof head - 1) == 0;
+}
+
+static bool compile_find_kernel(const char *name, uint32_t *out_flags) {
+  const tn_kernel *kernel = tn_kernel_find(name);
+  if (!kernel) return false;
+  *out_flags = kernel->flags & TN_K_SIZES ? TN_KERNEL_SIZES : 0;
+  return true;
+}
+
+static const tn_kernel_facts compile_kernels = {compile_find_kernel};
+
+/* Options. */
+
+static tn_status compile_knobs(tn_ctx *ctx, const tn_compile_options *o) {
+  for (size_t i = 0; o && i < o->n_knobs; i++) {
+    const char *text = tn_arena_copy_str(&ctx->arena, tn_str_of(o->knobs[i])), *equals = strchr(text, '=');
+    tn_error err = {0};
+    if (!equals) return tn_fail(ctx, TN_INVALID, (tn_loc){0}, "knob '%s' has no value (name=value)", text);
+    const char *name = tn_arena_copy_str(&ctx->arena, (tn_str){text, (size_t)(equals - text)});
+    if (tn_knobs_set(&ctx->knobs, name, equals + 1, "option", &err) != TN_OK)
+      return tn_fail(ctx, err.status, (tn_loc){0}, "%s", err.text);
+  }
+  return TN_OK;
+}
+
+/* "S % 8 == 0", "1 <= B <= 64, N >= 1" */
+static tn_status compile_assume_text(tn_graph *g, const char *text) {
+  const tn_loc loc = {.kind = "option", .name = "assume"};
+  tn_scan scan;
+  tn_scan_init(&scan, g->ctx, tn_str_of(tn_arena_copy_str(&g->ctx->arena, tn_str_of(text))));
+  do {
+    tn_sym condition;
+    TN_TRY_WHILE(g->ctx, tn_sym_parse(g->syms, &scan, &condition), "reading the assumption '%.200s'", text);
+    TN_TRY(tn_sym_assume(g->syms, condition, loc));
+    tn_vec_push(&g->ctx->arena, &g->assumed, condition);
+  } while (tn_scan_take(&scan, ","));
+  return scan.tok.kind == TN_TOK_END ? TN_OK : tn_scan_fail(&scan, "',' or the end");
+}
+
+static tn_status compile_assume(tn_graph *g, const tn_compile_options *o) {
+  for (size_t i = 0; o && i < o->n_assume; i++) TN_TRY(compile_assume_text(g, o->assume[i]));
+  return TN_OK;
+}
+
+/* Reading. */
+
+static tn_status compile_map(tn_compilation *c, const tn_compile_request *q) {
+  tn_ctx *ctx = &c->ctx;
+  tn_error err = {0};
+  tn_file *file = NULL;
+  ctx->file = tn_ctx_namez(ctx, q->path);
+  tn_vec_push(&ctx->arena, &ctx->files, NULL); /* room first: a mapped file must not be lost when memory ends */
+  if (tn_file_map(q->allocator, q->path, &file, &err) != TN_OK)
+    return tn_fail(ctx, err.status, (tn_loc){0}, "%s", err.text);
+  ctx->files.at[ctx->files.n - 1] = file;
+  c->bytes = file->bytes;
+  return TN_OK;
+}
+
+static const char *compile_folder(tn_ctx *ctx, const char *path) {
+  const char *slash = path ? strrchr(path, '/') : NULL;
+  if (!path) return NULL;
+  return slash ? tn_arena_copy_str(&ctx->arena, (tn_str){path, (size_t)(slash - path) + (slash == path)}) : ".";
+}
+
+static tn_status compile_read(tn_compilation *c, const tn_compile_request *q) {
+  c->bytes = q->bytes;
+  if (q->path) TN_TRY(compile_map(c, q));
+  if (tn_is_program(c->bytes)) {
+    c->is_program = true;
+    return TN_OK;
+  }
+  if (compile_is_text(c->bytes)) {
+    const tn_str text = {(const char *)c->bytes.ptr, c->bytes.len};
+    return tn_graph_parse(&c->ctx, text, compile_folder(&c->ctx, q->path), &c->graph);
+  }
+  TN_TRY(tn_onnx_read(&c->ctx, c->bytes, q->path, &c->model));
+  return tn_onnx_import(c->model, &c->graph);
+}
+
+/* The pass manager. */
+
+typedef struct compile_manager {
+  tn_compilation *c;
+  const tn_compile_request *request;
+  uint32_t have;
+  int number;
+} compile_manager;
+
+static bool compile_in_list(const char *list, const char *name) {
+  const size_t n = strlen(name);
+  for (const char *at = list; at && *at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
+    if (strncmp(at, name, n) == 0 && (at[n] == ',' || at[n] == 0)) return true;
+  return false;
+}
+
+static tn_status compile_verify(const compile_manager *m) {
+  tn_ctx *ctx = &m->c->ctx;
+  bool wanted = ctx->knobs.num[TN_KNOB_verify] != 0;
+#ifdef TN_DEBUG
+  wanted = true;
+#endif
+  if (!wanted) return TN_OK;
+  /* Before inference has spoken, claims about results may leave dims open. */
+  const uint32_t known = TN_HAS_GRAPH | (m->have & TN_HAS_FACTS ? m->have & (TN_HAS_SYMBOLS | TN_HAS_FACTS) : 0);
+  return tn_verify(m->c->graph, known);
+}
+
+static tn_status compile_after_pass(compile_manager *m, const tn_pipeline_row *row, int64_t ns, int64_t edits) {
+  tn_compilation *c = m->c;
+  if (c->n_times < TN_MAX_PASSES_RUN) c->times[c->n_times++] = (tn_pass_time){row->name, ns, edits};
+  m->have = (m->have & ~row->breaks) | row->gives;
+  TN_TRY_WHILE(&c->ctx, compile_verify(m), "checking the graph after pass %s", row->name);
+  if (m->request->dump_dir)
+    TN_TRY(tn_dump_pass(c->graph, m->request->dump_dir, m->number, row->name,
+                        m->request->locations ? TN_PRINT_LOCATIONS : 0));
+  return TN_OK;
+}
+
+static tn_status compile_run_pass(compile_manager *m, const tn_pipeline_row *row) {
+  tn_compilation *c = m->c;
+  if (row->needs & ~m->have)
+    return tn_fail(&c->ctx, TN_INTERNAL, (tn_loc){0}, "pass %s runs before what it needs", row->name);
+  m->number++;
+  c->pass.name = row->name;
+  const int64_t start = tn_now_ns(), edits = c->graph->edits;
+  TN_TRY_WHILE(&c->ctx, row->run(&c->pass, c->graph), "running pass %s", row->name);
+  const tn_status status = compile_after_pass(m, row, tn_now_ns() - start, c->graph->edits - edits);
+  tn_arena_drop(&c->ctx.pass);
+  return status;
+}
+
+/* What `row` lacks is given by rows above it, which are run as they stand there. */
+static tn_status compile_run_with_needs(compile_manager *m, const tn_pipeline_row *row) {
+  for (const tn_pipeline_row *before = tn_pipeline; before < row; before++)
+    if (!before->is_optional && (before->gives & ~m->have) && (row->needs & ~m->have))
+      TN_TRY(compile_run_pass(m, before));
+  return compile_run_pass(m, row);
+}
+
+static tn_status compile_run_list(compile_manager *m, const char *list) {
+  tn_ctx *ctx = &m->c->ctx;
+  for (const char *at = list; *at;) {
+    const size_t n = strcspn(at, ",");
+    const tn_pipeline_row *row = tn_pipeline_find((tn_str){at, n});
+    if (!row) return tn_fail(ctx, TN_INVALID, (tn_loc){0}, "there is no pass '%.*s'", n > 100 ? 100 : (int)n, at);
+    TN_TRY(compile_run_with_needs(m, row));
+    at += n;
+    if (*at == ',') at++;
+  }
+  return TN_OK;
+}
+
+static tn_status compile_run_all(compile_manager *m) {
+  tn_ctx *ctx = &m->c->ctx;
+  const char *stop = m->request->stop_after, *skip = ctx->knobs.str[TN_KNOB_skip];
+  if (stop && !tn_pipeline_find(tn_str_of(stop)))
+    return tn_fail(ctx, TN_INVALID, (tn_loc){0}, "there is no pass '%.100s'", stop);
+  for (const tn_pipeline_row *row = tn_pipeline; row->name; row++) {
+    if (row->is_optional && compile_in_list(skip, row->name)) continue;
+    TN_TRY(compile_run_pass(m, row));
+    if (stop && strcmp(stop, row->name) == 0) break;
+  }
+  return TN_OK;
+}
+
+typedef struct compile_call {
+  tn_compilation *c;
+  const tn_compile_request *request;
+} compile_call;
+
+static tn_status compile_inside(tn_ctx *ctx, void *arg) {
+  const compile_call *call = arg;
+  tn_compilation *c = call->c;
+  const tn_compile_request *q = call->request;
+  TN_TRY(compile_knobs(ctx, q->options));
+  TN_TRY(compile_read(c, q));
+  if (c->is_program) return TN_OK;
+  TN_TRY(compile_assume(c->graph, q->options));
+  compile_manager m = {.c = c, .request = q, .have = TN_HAS_GRAPH};
+  c->pass = (tn_pass){.ctx = ctx, .kernels = &compile_kernels, .max_edits = q->max_edits < 0 ? -1 : q->max_edits};
+  TN_TRY(compile_verify(&m));
+  return q->passes ? compile_run_list(&m, q->passes) : compile_run_all(&m);
+}
+
+static tn_status compile_check_options(const tn_compile_options *o, tn_error *err) {
+  if (o && o->size != sizeof *o)
+    return tn_error_set(err, TN_INVALID, "tn_compile_options.size is %zu, expected %zu", o->size, sizeof *o);
+  return TN_OK;
+}
+
+tn_status tn_compilation_run(tn_compilation *c, const tn_compile_request *request) {
+  memset(c, 0, sizeof *c);
+  TN_TRY(tn_ctx_init(&c->ctx, request->allocator, &c->error));
+  TN_TRY(compile_check_options(request->options, &c->error));
+  compile_call call = {c, request};
+  const tn_status status = tn_ctx_run(&c->ctx, compile_inside, &call);
+  if (status == TN_OOM) return tn_error_set(&c->error, TN_OOM, "out of memory");
+  return status;
+}
+
+tn_status tn_compilation_program(tn_compilation *c, tn_allocator allocator, tn_program **out) {
+  tn_program *p = c->pass.program;
+  if (!p) return tn_error_set(&c->error, TN_INTERNAL, "no program was made");
+  p->allocator = allocator;
+  p->files = c->ctx.files.at;
+  p->n_files = (uint32_t)c->ctx.files.n;
+  TN_TRY(tn_program_copy(allocator, p, out, &c->error));
+  c->ctx.files.n = 0;
+  atomic_fetch_add(&compile_runs, 1);
+  return TN_OK;
+}
+
+void tn_compilation_drop(tn_compilation *c) {
+  if (c->ctx.arena.allocator.resize) tn_ctx_drop(&c->ctx);
+}
+
+/* A program file that was mapped to look at it becomes the program. */
+static tn_status compile_load(tn_compilation *c, tn_allocator allocator, tn_program **out) {
+  tn_file *file = c->ctx.files.n ? c->ctx.files.at[0] : NULL;
+  TN_TRY(tn_program_decode(allocator, c->bytes, file, out, &c->error));
+  c->ctx.files.n = 0;
+  return TN_OK;
+}
+
+static void compile_report_row(const void *arg, size_t i, tn_report_row *out) {
+  const tn_compilation *c = arg;
+  if (i >= c->ctx.diags.n) {
+    *out = (tn_report_row){'e', c->error.status, NULL, c->error.text, c->error.text};
+    return;
+  }
+  const tn_diag *d = &c->ctx.diags.at[i];
+  const bool is_node = d->loc.kind && strcmp(d->loc.kind, "node") == 0 && d->loc.name;
+  *out = (tn_report_row){d->severity == TN_ERROR ? 'e' : 'w', d->status, is_node ? d->loc.name : "", d->text, d->full};
+}
+
+tn_report *tn_compilation_report(const tn_compilation *c) {
+  return tn_report_new(c->ctx.diags.n + (c->error.status != TN_OK ? 1 : 0), compile_report_row, c);
+}
+
+tn_status tn_compile(const tn_compile_request *request, tn_compilation *keep, tn_program **out,
+                     tn_report **out_report) {
+  tn_compilation local, *c = keep ? keep : &local;
+  *out = NULL;
+  tn_status status = tn_compilation_run(c, request);
+  if (status == TN_OK)
+    status =
+        c->is_program ? compile_load(c, request->allocator, out) : tn_compilation_program(c, request->allocator, out);
+  if (out_report) *out_report = tn_compilation_report(c);
+  if (!keep) tn_compilation_drop(c);
+  return status;
+}

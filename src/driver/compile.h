@@ -1,0 +1,53 @@
+/* Runs the pipeline over one model. A compilation owns the context and everything in it. */
+#ifndef TN_DRIVER_COMPILE_H
+#define TN_DRIVER_COMPILE_H
+
+#include "driver/pipeline.h"
+#include "onnx/onnx.h"
+#include "tenon/tenon.h"
+
+typedef struct tn_compile_request {
+  tn_allocator allocator;
+  const char *path;                  /* the model's file; or NULL and: */
+  tn_bytes bytes;                    /* the model itself; external data is refused */
+  const tn_compile_options *options; /* may be NULL */
+  const char *passes;                /* comma list; NULL: all. What a pass needs is run before it */
+  const char *stop_after;            /* name of a pass or NULL */
+  const char *dump_dir;              /* NN-pass.tn after each pass, or NULL */
+  int64_t max_edits;                 /* < 0: no limit */
+  bool locations;                    /* in dumps */
+} tn_compile_request;
+
+typedef struct tn_pass_time {
+  const char *pass;
+  int64_t ns, edits;
+} tn_pass_time;
+
+enum { TN_MAX_PASSES_RUN = 64 };
+
+typedef struct tn_compilation {
+  tn_ctx ctx;
+  tn_error error; /* of what happened outside the context */
+  tn_bytes bytes;
+  bool is_program;      /* the file is a .tnp: nothing was compiled */
+  tn_onnx_model *model; /* NULL when the input was text */
+  tn_graph *graph;
+  tn_pass pass;
+  tn_pass_time times[TN_MAX_PASSES_RUN];
+  int n_times;
+} tn_compilation;
+
+/* Fills *c, which the caller drops whatever the status. A .tnp file is only recognised (is_program). */
+TN_MUST_CHECK tn_status tn_compilation_run(tn_compilation *c, const tn_compile_request *request);
+/* The program that `emit` left, with memory of its own; takes over the mapped files. */
+TN_MUST_CHECK tn_status tn_compilation_program(tn_compilation *c, tn_allocator allocator, tn_program **out);
+void tn_compilation_drop(tn_compilation *c);
+tn_report *tn_compilation_report(const tn_compilation *c); /* its errors and warnings so far */
+
+/* Compile, or load when the file is a program. The compilation stays alive when `keep` (then the caller drops it). */
+TN_MUST_CHECK tn_status tn_compile(const tn_compile_request *request, tn_compilation *keep, tn_program **out,
+                                   tn_report **out_report);
+int64_t tn_compile_runs(void);      /* by this process so far */
+bool tn_is_program(tn_bytes bytes); /* does it begin as a .tnp file? */
+
+#endif
