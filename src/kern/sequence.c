@@ -26,7 +26,7 @@ static tn_status sequence_at_position(tn_kcall *k, const tn_karg *at, int64_t n,
 TN_KERNEL(sequence_insert, TN_K_SIZES) {
   TN_TRY(tn_k_need(k, 2, 1));
   const tn_karg *const s = k->in[0];
-  int64_t at;
+  int64_t at = 0;
   TN_TRY(sequence_at_position(k, tn_k_in(k, 2), s->n_items, s->n_items, &at));
   k->out[0]->n_items = 0;
   for (int64_t i = 0; i <= s->n_items; i++)
@@ -47,7 +47,7 @@ TN_KERNEL(sequence_erase, TN_K_SIZES) {
 
 TN_KERNEL(sequence_at, TN_K_SIZES) {
   TN_TRY(tn_k_need(k, 2, 1));
-  int64_t at;
+  int64_t at = 0;
   TN_TRY(sequence_at_position(k, k->in[1], k->in[0]->n_items, k->in[0]->n_items - 1, &at));
   return tn_k_out_copy(k, 0, k->in[0]->items[at]);
 }

@@ -127,7 +127,7 @@ static tn_status sequence_insert_shape(tn_rule *r) {
 }
 static tn_status sequence_insert_eval(tn_eval *e) {
   const int64_t n = e->in[0]->n_items;
-  int64_t at;
+  int64_t at = 0;
   TN_TRY(sequence_position(e, e->n_in > 2 ? e->in[2] : NULL, n, n, &at));
   const tn_lit **const items = TN_NEW_ARRAY(e->arena, const tn_lit *, n + 1);
   for (int64_t i = 0; i <= n; i++) items[i] = i == at ? e->in[1] : e->in[0]->items[i > at ? i - 1 : i];
@@ -153,7 +153,7 @@ static tn_status sequence_erase_shape(tn_rule *r) {
 }
 static tn_status sequence_erase_eval(tn_eval *e) {
   const int64_t n = e->in[0]->n_items;
-  int64_t at;
+  int64_t at = 0;
   TN_TRY(sequence_position(e, e->n_in > 1 ? e->in[1] : NULL, n, n - 1, &at));
   const tn_lit **const items = TN_NEW_ARRAY(e->arena, const tn_lit *, n);
   for (int64_t i = 0; i + 1 < n; i++) items[i] = e->in[0]->items[i >= at ? i + 1 : i];
@@ -176,7 +176,7 @@ static tn_status sequence_at_shape(tn_rule *r) {
   return TN_OK;
 }
 static tn_status sequence_at_eval(tn_eval *e) {
-  int64_t at;
+  int64_t at = 0;
   TN_TRY(sequence_position(e, e->in[1], e->in[0]->n_items, e->in[0]->n_items - 1, &at));
   e->out[0] = (tn_lit *)(uintptr_t)e->in[0]->items[at];
   return TN_OK;
@@ -222,7 +222,7 @@ static tn_status split_to_sequence_shape(tn_rule *r) {
   const bool keep = tn_rule_has(r, 1) || tn_rule_int(r, "keepdims");
   tn_sym *const dims = tn_rule_dims(r, x->rank);
   int rank = 0;
-  int64_t n, *parts;
+  int64_t n = 0, *parts = NULL;
   for (int d = 0; d < x->rank; d++) {
     if (d != axis) dims[rank++] = x->dims[d];
     if (d == axis && keep) dims[rank++] = tn_rule_has(r, 1) ? NULL : tn_sym_int(r->syms, 1);
@@ -261,7 +261,7 @@ static tn_status sequence_parts(tn_eval *e, int64_t dim, int64_t *out_n, int64_t
 static tn_status split_to_sequence_eval(tn_eval *e) {
   const tn_lit *const x = e->in[0];
   int axis;
-  int64_t n, *parts, outer = 1, inner = 1, start = 0;
+  int64_t n = 0, *parts = NULL, outer = 1, inner = 1, start = 0;
   TN_TRY(tn_eval_axis(e, tn_eval_int(e, "axis"), x->rank, &axis));
   TN_TRY(sequence_parts(e, x->dims[axis], &n, &parts));
   const bool keep = e->n_in > 1 && e->in[1] ? true : tn_eval_int(e, "keepdims") != 0;
