@@ -89,6 +89,20 @@ static bool divide_is_known(divide_state *d, int64_t *out) {
   return lo == hi;
 }
 
+/* Facts: (x + 1) // 2 is x - x // 2, and the latter may have one possible value. */
+static bool divide_is_known_half(divide_state *d) {
+  int64_t known;
+  if (d->k != 2 || d->num.k != 1) return false;
+  d->num.k = 0;
+  const bool yes = divide_is_known(d, &known) && tn_mul_i64(known, -d->sign, &known);
+  if (yes) {
+    tn_poly_add_poly(&d->q, &d->num, d->sign);
+    tn_poly_addk(&d->q, known);
+  }
+  d->num.k = 1;
+  return yes;
+}
+
 /* Facts: terms that k divides leave the others alone. Moves them to *exact; false when that separates nothing. */
 static bool divide_separate(divide_state *d, tn_poly *exact) {
   size_t n = 0, to = 0;
@@ -132,6 +146,8 @@ static void divide_rest(divide_state *d) {
     } else {
       d->q.overflow = true;
     }
+  } else if (divide_is_known_half(d)) {
+    return;
   } else if (divide_separate(d, &exact)) {
     const tn_sym k = tn_sym_int(d->t, d->k);
     tn_poly_add(&d->q, tn_sym_floordiv_k(d->t, tn_poly_node(&exact), k->k), d->sign);

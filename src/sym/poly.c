@@ -129,8 +129,6 @@ static void poly_copy(tn_poly *to, const tn_poly *from) {
   for (size_t i = 0; i < from->n; i++) tn_poly_push(to, from->at[i].mono, from->at[i].coef);
 }
 
-static tn_sym poly_int(const tn_poly *p, int64_t v) { return tn_sym_int(p->t, v); }
-
 /* Is e = (x + 1) // 2 with x without constant? Then x through *out. */
 static bool poly_is_upper_half(tn_symtab *t, tn_sym e, tn_sym *out) {
   if (!tn_sym_is_div(e) || e->args[1]->k != 2) return false;
@@ -141,6 +139,13 @@ static bool poly_is_upper_half(tn_symtab *t, tn_sym e, tn_sym *out) {
                                              : tn_sym_intern(t, TN_SYM_ADD, 0, num->args, num->coefs, num->n);
   }
   return true;
+}
+
+/* x // k, or the only value it can have. */
+static tn_sym poly_quotient(tn_symtab *t, tn_sym x, tn_sym k) {
+  const tn_sym e = tn_sym_intern2(t, TN_SYM_FLOORDIV, x, k);
+  const tn_interval b = tn_sym_bounds(t, e);
+  return b.lo == b.hi ? tn_sym_int(t, b.lo) : e;
 }
 
 /* Step 1. Inner sums are in normal form, but substituting them may bring new candidates: repeated, bounded by size. */
@@ -155,12 +160,12 @@ static bool poly_spell_out(tn_poly *p) {
     if (tn_sym_is_mod(m)) {
       if (!tn_mul_i64(c, -m->args[1]->k, &d)) continue;
       p->at[i].coef = 0;
-      tn_poly_push(p, tn_sym_intern2(p->t, TN_SYM_FLOORDIV, m->args[0], m->args[1]), d);
+      tn_poly_add(p, poly_quotient(p->t, m->args[0], m->args[1]), d);
       tn_poly_add(p, m->args[0], c);
       again = true;
     } else if (c != INT64_MIN && poly_is_upper_half(p->t, m, &x)) {
       p->at[i].coef = 0;
-      tn_poly_push(p, tn_sym_intern2(p->t, TN_SYM_FLOORDIV, x, poly_int(p, 2)), -c);
+      tn_poly_add(p, poly_quotient(p->t, x, m->args[1]), -c);
       tn_poly_add(p, x, c);
       again = true;
     }
@@ -175,9 +180,11 @@ static size_t poly_n_negative(const tn_poly *p) {
   return n;
 }
 
+/* Fewer terms, then fewer mixed signs: the same answer for a sum and its negation. */
 static bool poly_is_better(const tn_poly *a, const tn_poly *b) {
+  const size_t minus_a = poly_n_negative(a), minus_b = poly_n_negative(b);
   if (a->n != b->n) return a->n < b->n;
-  return poly_n_negative(a) < poly_n_negative(b);
+  return (minus_a * 2 < a->n ? minus_a : a->n - minus_a) < (minus_b * 2 < b->n ? minus_b : b->n - minus_b);
 }
 
 static bool poly_has_term_of(const tn_poly *p, tn_sym x) {
@@ -203,7 +210,7 @@ static void poly_try(const tn_poly *p, const tn_sym_term *term, int64_t c, tn_sy
   for (size_t i = 0; i < q.n; i++)
     if (q.at[i].mono == term->mono) q.at[i].coef = 0;
   tn_poly_add(&q, term->mono->args[0], c);
-  tn_poly_push(&q, partner, -c);
+  tn_poly_add(&q, partner, -c);
   tn_poly_merge(&q);
   if (!q.overflow && poly_is_better(&q, best)) poly_assign(best, &q);
 }
@@ -214,11 +221,11 @@ static void poly_pair(tn_poly *p, const tn_sym_term *term) {
   tn_poly best;
   poly_copy(&best, p);
   if (term->coef % k->k == 0) poly_try(p, term, term->coef / k->k, tn_sym_intern2(p->t, TN_SYM_MOD, x, k), &best);
-  if (k->k == 2) {
+  if (k->k == 2 && tn_sym_divisor(p->t, x) % 2 != 0) {
     tn_poly num;
     tn_poly_of(&num, p->t, x);
     tn_poly_addk(&num, 1);
-    poly_try(p, term, term->coef, tn_sym_intern2(p->t, TN_SYM_FLOORDIV, tn_poly_node_merged(&num), k), &best);
+    poly_try(p, term, term->coef, poly_quotient(p->t, tn_poly_node_merged(&num), k), &best);
   }
   poly_assign(p, &best);
 }
@@ -236,6 +243,23 @@ static void poly_pair_up(tn_poly *p) {
   }
 }
 
+/* Facts: where k divides x, x % k is 0 and k * (x // k) is x. */
+static bool poly_use_divisors(tn_poly *p) {
+  const size_t n = p->n;
+  bool any = false;
+  for (size_t i = 0; i < n; i++) {
+    const tn_sym_term term = p->at[i];
+    const bool mod = tn_sym_is_mod(term.mono);
+    if (!mod && (!tn_sym_is_div(term.mono) || term.coef % term.mono->args[1]->k != 0)) continue;
+    if (tn_sym_divisor(p->t, term.mono->args[0]) % term.mono->args[1]->k != 0) continue;
+    any = true;
+    p->at[i].coef = 0;
+    if (!mod) tn_poly_add(p, term.mono->args[0], term.coef / term.mono->args[1]->k);
+  }
+  if (any) tn_poly_merge(p);
+  return any;
+}
+
 void tn_poly_normalise(tn_poly *p) {
   tn_poly_merge(p);
   if (p->overflow || p->n > TN_SYM_MAX_PAIRS) return;
@@ -245,6 +269,10 @@ void tn_poly_normalise(tn_poly *p) {
     partners |= tn_sym_is_mod(p->at[i].mono) || poly_is_upper_half(p->t, p->at[i].mono, NULL);
   }
   if (!divs && !partners) return;
+  if (poly_use_divisors(p)) {
+    tn_poly_normalise(p); /* each time with smaller parts */
+    return;
+  }
   if (p->n + (p->k != 0) < 2) return;
   tn_poly q;
   poly_copy(&q, p);
