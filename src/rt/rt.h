@@ -18,8 +18,9 @@ TN_MUST_CHECK tn_status tn_rt_session_create(tn_program *p, tn_allocator allocat
                                              tn_rt_session **out, tn_error *err);
 void tn_rt_session_release(tn_rt_session *s);
 
-/* Input i := a view of the caller's tensor (kind, dtype, rank, dims, data; items for sequences). Borrowed until the next
- * set or release; the data is read by run only. Checks kind, dtype, rank and constant dims: MISMATCH names the input. */
+/* Input i := a view of the caller's tensor (kind, dtype, rank, dims, data; items for sequences). Borrowed until the
+ * next set or release; the data is read by run only. Checks kind, dtype, rank and constant dims: MISMATCH names the
+ * input. */
 TN_MUST_CHECK tn_status tn_rt_set_input(tn_rt_session *s, uint32_t i, const tn_karg *arg, tn_error *err);
 /* A symbol that no input gives (or that must agree with what the inputs give). */
 TN_MUST_CHECK tn_status tn_rt_set_symbol(tn_rt_session *s, const char *name, int64_t value, tn_error *err);

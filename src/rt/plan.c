@@ -1,0 +1,239 @@
+/* Bind-time memory planner: best fit in order of birth, in about linear time; for few buffers also largest first, which
+ * is often tighter. The smaller result wins, so the plan depends on sizes and lifetimes alone. */
+#include "rt/plan.h"
+
+#include <string.h>
+
+enum { PLAN_LOOK = 32 /* free pieces of one bin that are compared */, PLAN_SMALL = 512, PLAN_UNIT = 64 };
+
+/* Bins by size: four for each power of two. */
+static uint32_t plan_bin(size_t bytes) {
+  uint64_t units = bytes / PLAN_UNIT;
+  uint32_t log = 0;
+  while (units > 7) {
+    units >>= 1;
+    log++;
+  }
+  return log * 4 + (uint32_t)units; /* units 0..7 at first, then 4..7 */
+}
+
+static void plan_bin_add(tn_planner *w, uint32_t node) {
+  const uint32_t bin = plan_bin(w->nodes[node].bytes), head = w->bins[bin];
+  w->nodes[node].is_free = true;
+  w->nodes[node].bin_prev = 0;
+  w->nodes[node].bin_next = head;
+  if (head) w->nodes[head].bin_prev = node;
+  w->bins[bin] = node;
+  w->filled[bin / 64] |= UINT64_C(1) << (bin % 64);
+}
+
+static void plan_bin_remove(tn_planner *w, uint32_t node) {
+  const tn_plan_node *x = &w->nodes[node];
+  const uint32_t bin = plan_bin(x->bytes);
+  if (x->bin_prev) {
+    w->nodes[x->bin_prev].bin_next = x->bin_next;
+  } else {
+    w->bins[bin] = x->bin_next;
+    if (!x->bin_next) w->filled[bin / 64] &= ~(UINT64_C(1) << (bin % 64));
+  }
+  if (x->bin_next) w->nodes[x->bin_next].bin_prev = x->bin_prev;
+  w->nodes[node].is_free = false;
+}
+
+static uint32_t plan_look(const tn_planner *w, uint32_t bin, size_t bytes) {
+  uint32_t best = 0;
+  int left = PLAN_LOOK;
+  for (uint32_t i = w->bins[bin]; i && left > 0; i = w->nodes[i].bin_next, left--)
+    if (w->nodes[i].bytes >= bytes && (!best || w->nodes[i].bytes < w->nodes[best].bytes)) best = i;
+  return best;
+}
+
+/* A free piece of at least `bytes`, 0 when there is none (or none was seen). */
+static uint32_t plan_find(const tn_planner *w, size_t bytes) {
+  const uint32_t bin = plan_bin(bytes);
+  const uint32_t near = plan_look(w, bin, bytes);
+  if (near) return near;
+  for (uint32_t b = bin + 1; b < TN_PLANNER_BINS; b++) {
+    if (!w->filled[b / 64]) {
+      b |= 63;
+    } else if (w->bins[b]) {
+      return plan_look(w, b, bytes);
+    }
+  }
+  return 0;
+}
+
+static uint32_t plan_node(tn_planner *w) {
+  const uint32_t node = w->spare ? w->spare : w->n_nodes++;
+  if (w->spare) w->spare = w->nodes[node].bin_next;
+  w->nodes[node] = (tn_plan_node){0};
+  return node;
+}
+
+static void plan_drop_node(tn_planner *w, uint32_t node) {
+  w->nodes[node].bin_next = w->spare;
+  w->spare = node;
+}
+
+/* Cuts what is over `bytes` off a taken piece. */
+static void plan_trim(tn_planner *w, uint32_t node, size_t bytes) {
+  if (w->nodes[node].bytes == bytes) return;
+  const uint32_t rest = plan_node(w);
+  tn_plan_node *x = &w->nodes[node], *r = &w->nodes[rest];
+  r->offset = x->offset + bytes;
+  r->bytes = x->bytes - bytes;
+  r->below = node;
+  r->above = x->above;
+  if (x->above) w->nodes[x->above].below = rest;
+  x->above = rest;
+  x->bytes = bytes;
+  if (w->top == node) w->top = rest;
+  plan_bin_add(w, rest);
+}
+
+static uint32_t plan_take(tn_planner *w, size_t bytes) {
+  uint32_t node = plan_find(w, bytes);
+  if (node) {
+    plan_bin_remove(w, node);
+    plan_trim(w, node, bytes);
+    return node;
+  }
+  if (w->top && w->nodes[w->top].is_free) {
+    node = w->top;
+    plan_bin_remove(w, node);
+    if (w->nodes[node].bytes > bytes) { /* large enough, but not seen */
+      plan_trim(w, node, bytes);
+    } else {
+      w->nodes[node].bytes = bytes;
+    }
+    return node;
+  }
+  node = plan_node(w);
+  w->nodes[node].bytes = bytes;
+  if (w->top) {
+    w->nodes[node].offset = w->nodes[w->top].offset + w->nodes[w->top].bytes;
+    w->nodes[node].below = w->top;
+    w->nodes[w->top].above = node;
+  }
+  w->top = node;
+  return node;
+}
+
+/* Joins a free piece that is in no bin with the one above it. */
+static void plan_join(tn_planner *w, uint32_t node, uint32_t above) {
+  w->nodes[node].bytes += w->nodes[above].bytes;
+  w->nodes[node].above = w->nodes[above].above;
+  if (w->nodes[node].above) w->nodes[w->nodes[node].above].below = node;
+  if (w->top == above) w->top = node;
+  plan_drop_node(w, above);
+}
+
+static void plan_give_back(tn_planner *w, uint32_t node) {
+  const uint32_t above = w->nodes[node].above, below = w->nodes[node].below;
+  if (above && w->nodes[above].is_free) {
+    plan_bin_remove(w, above);
+    plan_join(w, node, above);
+  }
+  if (below && w->nodes[below].is_free) {
+    plan_bin_remove(w, below);
+    plan_join(w, below, node);
+    node = below;
+  }
+  plan_bin_add(w, node);
+}
+
+/* In order of birth. Returns the bytes needed. */
+static size_t plan_by_birth(tn_planner *w, tn_interval_plan *b, uint32_t n, const uint32_t *by_first,
+                            const uint32_t *by_last) {
+  uint32_t dead = 0;
+  memset(w->bins, 0, sizeof w->bins);
+  memset(w->filled, 0, sizeof w->filled);
+  w->n_nodes = 1; /* node 0 means none */
+  w->spare = w->top = 0;
+  for (uint32_t i = 0; i < n; i++) {
+    const uint32_t now = by_first[i];
+    while (dead < n && b[by_last[dead]].last < b[now].first) {
+      if (b[by_last[dead]].bytes) plan_give_back(w, w->node_of[by_last[dead]]);
+      dead++;
+    }
+    b[now].offset = 0;
+    if (b[now].bytes == 0) continue;
+    w->node_of[now] = plan_take(w, b[now].bytes);
+    b[now].offset = w->nodes[w->node_of[now]].offset;
+  }
+  return w->top ? w->nodes[w->top].offset + w->nodes[w->top].bytes : 0;
+}
+
+/* Is buffer x to be placed before y: larger first, then earlier. */
+static bool plan_before(const tn_interval_plan *b, uint32_t x, uint32_t y) {
+  return b[x].bytes != b[y].bytes ? b[x].bytes > b[y].bytes : x < y;
+}
+
+static void plan_sort_by_size(const tn_interval_plan *b, uint32_t *order, uint32_t n) { /* Shell sort */
+  static const uint32_t gaps[] = {301, 132, 57, 23, 10, 4, 1};
+  for (uint32_t i = 0; i < n; i++) order[i] = i;
+  for (size_t g = 0; g < sizeof gaps / sizeof gaps[0]; g++)
+    for (uint32_t i = gaps[g]; i < n; i++) {
+      const uint32_t x = order[i];
+      uint32_t j = i;
+      for (; j >= gaps[g] && plan_before(b, x, order[j - gaps[g]]); j -= gaps[g]) order[j] = order[j - gaps[g]];
+      order[j] = x;
+    }
+}
+
+/* The tightest gap for buffer x between those placed that live when it does; `placed` is ordered by offset. */
+static size_t plan_gap(const tn_planner *w, const tn_interval_plan *b, uint32_t n_placed, uint32_t x) {
+  size_t end = 0, best = SIZE_MAX, best_bytes = SIZE_MAX;
+  for (uint32_t i = 0; i < n_placed; i++) {
+    const uint32_t y = w->placed[i];
+    if (b[y].last < b[x].first || b[x].last < b[y].first) continue;
+    if (w->other[y] >= end + b[x].bytes && w->other[y] - end < best_bytes) {
+      best = end;
+      best_bytes = w->other[y] - end;
+    }
+    if (w->other[y] + b[y].bytes > end) end = w->other[y] + b[y].bytes;
+  }
+  return best == SIZE_MAX ? end : best;
+}
+
+/* Largest first, into w->other. Returns the bytes needed. Quadratic, so for few buffers. */
+static size_t plan_by_size(tn_planner *w, const tn_interval_plan *b, uint32_t n) {
+  size_t peak = 0;
+  uint32_t n_placed = 0;
+  plan_sort_by_size(b, w->order, n);
+  for (uint32_t i = 0; i < n; i++) {
+    const uint32_t x = w->order[i];
+    w->other[x] = plan_gap(w, b, n_placed, x);
+    uint32_t j = n_placed++;
+    for (; j > 0 && w->other[w->placed[j - 1]] > w->other[x]; j--) w->placed[j] = w->placed[j - 1];
+    w->placed[j] = x;
+    if (w->other[x] + b[x].bytes > peak) peak = w->other[x] + b[x].bytes;
+  }
+  return peak;
+}
+
+static size_t plan_live(const tn_interval_plan *b, uint32_t n, const uint32_t *by_first, const uint32_t *by_last) {
+  size_t live = 0, most = 0;
+  uint32_t dead = 0;
+  for (uint32_t i = 0; i < n; i++) {
+    for (; dead < n && b[by_last[dead]].last < b[by_first[i]].first; dead++) live -= b[by_last[dead]].bytes;
+    live += b[by_first[i]].bytes;
+    if (live > most) most = live;
+  }
+  return most;
+}
+
+bool tn_plan_offsets(tn_planner *w, tn_interval_plan *buffers, uint32_t n, const uint32_t *by_first,
+                     const uint32_t *by_last, size_t *out_peak, size_t *out_live) {
+  size_t sum = 0;
+  for (uint32_t i = 0; i < n; i++)
+    if (!tn_add_size(sum, buffers[i].bytes, &sum)) return false;
+  *out_live = plan_live(buffers, n, by_first, by_last);
+  *out_peak = plan_by_birth(w, buffers, n, by_first, by_last);
+  if (*out_peak == *out_live || n > PLAN_SMALL) return true;
+  const size_t other = plan_by_size(w, buffers, n);
+  if (other >= *out_peak) return true;
+  *out_peak = other;
+  for (uint32_t i = 0; i < n; i++) buffers[i].offset = w->other[i];
+  return true;
+}

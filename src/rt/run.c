@@ -1,0 +1,111 @@
+/* The walk over the steps. */
+#include "base/hash.h"
+#include "rt/session.h"
+
+/* Late outputs are emptied before a kernel runs, so that what it does not write is noticed. */
+static void run_clear_outs(tn_rt_session *s, const tn_pstep *t) {
+  for (uint32_t i = 0; i < t->out.n; i++) {
+    const int32_t v = s->p->operands[t->out.first + i];
+    if (v == TN_NO_INDEX || s->p->values[v].store != TN_STORE_LATE || tn_rt_is_sized(&s->p->values[v])) continue;
+    tn_karg *a = &s->args[v];
+    a->rank = -1;
+    a->count = 0;
+    a->n_items = 0;
+    a->data = NULL;
+    a->is_late = true;
+  }
+}
+
+static tn_status run_check_outs(const tn_rt_session *s, const tn_pstep *t, tn_error *err) {
+  for (uint32_t i = 0; i < t->out.n; i++) {
+    const int32_t v = s->p->operands[t->out.first + i];
+    if (v == TN_NO_INDEX || s->args[v].kind != TN_KARG_TENSOR) continue;
+    const tn_pvalue *x = &s->p->values[v];
+    const tn_karg *a = &s->args[v];
+    if (a->rank < 0 || !a->data) return tn_error_set(err, TN_INTERNAL, "%s: '%s' was not made", t->label, x->name);
+    if (x->rank >= 0 && a->rank != x->rank)
+      return tn_error_set(err, TN_INTERNAL, "%s: '%s' has rank %d, expected %d", t->label, x->name, a->rank, x->rank);
+  }
+  return TN_OK;
+}
+
+static tn_status run_kernel(tn_rt_session *s, uint32_t number, tn_error *err) {
+  const tn_pstep *t = &s->p->steps[number];
+  tn_rt_step *step = &s->steps[number];
+  tn_rt_chunks_reset(&s->scratch);
+  s->kernel_error.status = TN_OK;
+  s->kernel_error.text[0] = 0;
+  step->call.seed = tn_hash_mix(s->seed, s->n_calls++);
+  const int64_t begin = s->hook ? tn_now_ns() : 0;
+  const tn_status status = step->kernel->run(&step->call);
+  if (TN_UNLIKELY(status != TN_OK)) {
+    memset(step->cache_bytes, 0, sizeof step->cache_bytes); /* may be half made */
+    const char *text = s->kernel_error.text[0] ? s->kernel_error.text : tn_status_text(status);
+    return tn_error_set(err, status, "%s: %s", t->label, text);
+  }
+  TN_TRY(run_check_outs(s, t, err));
+  return s->hook ? s->hook(s->hook_arg, number, &step->call, tn_now_ns() - begin, err) : TN_OK;
+}
+
+/* Errors of sizes that appear in the middle of a run name the step that made them appear. */
+static tn_status run_label(const tn_pstep *t, tn_status status, const tn_error *inner, tn_error *err) {
+  return status == TN_OK ? TN_OK : tn_error_set(err, status, "%s: %s", t->label, inner->text);
+}
+
+static tn_status run_before(tn_rt_session *s, uint32_t number, tn_error *err) {
+  tn_error inner = {TN_OK, ""};
+  if (s->steps[number].before.n == 0) return TN_OK;
+  return run_label(&s->p->steps[number], tn_rt_resolve(s, s->steps[number].before, &inner), &inner, err);
+}
+
+static tn_status run_after(tn_rt_session *s, uint32_t number, tn_error *err) {
+  const tn_pstep *t = &s->p->steps[number];
+  tn_error inner = {TN_OK, ""};
+  if (t->segment == TN_NO_INDEX && s->steps[number].after.n == 0) return TN_OK;
+  if (t->segment != TN_NO_INDEX) TN_TRY(run_label(t, tn_rt_segment(s, (uint32_t)t->segment, &inner), &inner, err));
+  return run_label(t, tn_rt_resolve(s, s->steps[number].after, &inner), &inner, err);
+}
+
+static tn_status run_step(tn_rt_session *s, uint32_t number, tn_error *err) {
+  const tn_pstep *t = &s->p->steps[number];
+  TN_TRY(run_before(s, number, err));
+  run_clear_outs(s, t);
+  if (t->kind == TN_STEP_KERNEL) {
+    TN_TRY(run_kernel(s, number, err));
+  } else if (t->kind == TN_STEP_VIEW) {
+    tn_error inner = {TN_OK, ""};
+    const uint32_t out = (uint32_t)s->p->operands[t->out.first];
+    TN_TRY(run_label(t, tn_rt_resolve_value(s, out, &inner), &inner, err));
+  } else {
+    TN_TRY(tn_rt_control(s, number, err));
+    TN_TRY(run_check_outs(s, t, err));
+  }
+  return run_after(s, number, err);
+}
+
+tn_status tn_rt_steps(tn_rt_session *s, uint32_t region, tn_error *err) {
+  const tn_pspan steps = s->p->regions[region].steps;
+  for (uint32_t i = 0; i < steps.n; i++) TN_TRY(run_step(s, steps.first + i, err));
+  return TN_OK;
+}
+
+/* With the shapes of the last bind only the callers' pointers can be new. */
+static tn_status run_entry(tn_rt_session *s, tn_error *err) {
+  if (s->is_bound && !tn_rt_elements_changed(s)) return tn_rt_resolve(s, s->regions[0].entry, err);
+  s->is_bound = false;
+  TN_TRY(tn_rt_bind_main(s, err));
+  s->is_bound = true;
+  return TN_OK;
+}
+
+tn_status tn_rt_run(tn_rt_session *s, tn_error *err) {
+  for (uint32_t i = 0; i < s->p->n_inputs; i++)
+    if (!s->is_set[i])
+      return tn_error_set(err, TN_MISMATCH, "input '%s' is missing (%s)", s->p->inputs[i].name,
+                          s->p->inputs[i].type_text);
+  tn_rt_chunks_reset(&s->strings);
+  TN_TRY(run_entry(s, err));
+  TN_TRY(tn_rt_steps(s, 0, err));
+  s->runs++;
+  return TN_OK;
+}

@@ -1,0 +1,363 @@
+/* Creates and releases sessions; takes inputs and symbols. */
+#include "rt/session.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+_Static_assert((int)TN_PATTR_TENSOR == (int)TN_KATTR_TENSOR && (int)TN_PATTR_INTS == (int)TN_KATTR_INTS,
+               "attribute kinds of programs are those of kernels");
+_Static_assert((int)TN_PROGRAM_MAX_RANK == (int)TN_K_MAX_RANK, "one largest rank");
+
+typedef struct carver { /* cuts arrays out of one block; without a block only counts */
+  char *base;
+  size_t at;
+  bool ok;
+} carver;
+
+static void *session_carve(carver *c, size_t n, size_t size) {
+  size_t bytes;
+  const size_t start = c->at;
+  c->ok = c->ok && tn_mul_size(n, size, &bytes) && tn_add_size(start, bytes, &c->at) &&
+          tn_align_size(c->at, TN_RT_ALIGN, &c->at);
+  return c->base && c->ok ? c->base + start : NULL;
+}
+
+typedef struct session_sizes {
+  size_t events, states, buffers_max, shape_bytes;
+  char *shape_data;
+} session_sizes;
+
+/* An event per value, one more per buffered value. */
+static bool session_measure(const tn_program *p, session_sizes *z) {
+  *z = (session_sizes){.events = p->n_values};
+  for (uint32_t i = 0; i < p->n_values; i++) {
+    const tn_pvalue *x = &p->values[i];
+    size_t bytes;
+    if (x->store != TN_STORE_SHAPE) continue;
+    if (!tn_dtype_bytes((tn_dtype)x->dtype, x->shape_elems.n, &bytes) ||
+        !tn_align_size(bytes + 1, TN_RT_ALIGN, &bytes) || !tn_add_size(z->shape_bytes, bytes, &z->shape_bytes))
+      return false;
+  }
+  for (uint32_t i = 0; i < p->n_regions; i++) {
+    z->states += p->regions[i].params.n;
+    if (p->regions[i].buffers.n > z->buffers_max) z->buffers_max = p->regions[i].buffers.n;
+  }
+  return true;
+}
+
+static void session_layout(tn_rt_session *s, carver *c, session_sizes *z) {
+  const tn_program *p = s->p;
+#define SESSION_ARRAY(field, n) s->field = session_carve(c, (n), sizeof s->field[0])
+  SESSION_ARRAY(slots, p->n_slots);
+  SESSION_ARRAY(given, p->n_symbols);
+  SESSION_ARRAY(is_given, p->n_symbols);
+  SESSION_ARRAY(is_set, p->n_inputs);
+  SESSION_ARRAY(args, p->n_values);
+  SESSION_ARRAY(blocks, p->n_values);
+  SESSION_ARRAY(attrs, p->n_attrs);
+  SESSION_ARRAY(operands, p->n_operands);
+  SESSION_ARRAY(steps, p->n_steps);
+  SESSION_ARRAY(regions, p->n_regions);
+  SESSION_ARRAY(states, z->states);
+  SESSION_ARRAY(events, z->events);
+  SESSION_ARRAY(intervals, p->n_buffers);
+  SESSION_ARRAY(by_first, p->n_buffers);
+  SESSION_ARRAY(by_last, p->n_buffers);
+  SESSION_ARRAY(planner.nodes, tn_planner_nodes(z->buffers_max));
+  SESSION_ARRAY(planner.node_of, z->buffers_max);
+  SESSION_ARRAY(planner.order, z->buffers_max);
+  SESSION_ARRAY(planner.placed, z->buffers_max);
+  SESSION_ARRAY(planner.other, z->buffers_max);
+#undef SESSION_ARRAY
+  z->shape_data = session_carve(c, z->shape_bytes, 1);
+}
+
+static tn_status session_memory(tn_rt_session *s, session_sizes *z, tn_error *err) {
+  carver c = {NULL, 0, true};
+  size_t flow_bytes;
+  if (!session_measure(s->p, z) || !tn_flow_bytes(s->p, &flow_bytes))
+    return tn_error_set(err, TN_LIMIT, "the program is too large");
+  session_layout(s, &c, z);
+  if (!c.ok) return tn_error_set(err, TN_LIMIT, "the program is too large");
+  if (!tn_rt_grow(s, &s->memory, c.at, 0) || !tn_rt_grow(s, &s->flow_memory, flow_bytes, 0))
+    return tn_error_set(err, TN_OOM, "no memory for a session");
+  memset(s->memory.ptr, 0, s->memory.bytes);
+  memset(s->flow_memory.ptr, 0, s->flow_memory.bytes);
+  c = (carver){s->memory.ptr, 0, true};
+  session_layout(s, &c, z);
+  tn_flow_init(&s->flow, s->p, s->flow_memory.ptr);
+  return TN_OK;
+}
+
+static void session_const(tn_rt_session *s, uint32_t value) {
+  const tn_pvalue *x = &s->p->values[value];
+  tn_karg *a = &s->args[value];
+  a->rank = x->rank;
+  for (int d = 0; d < x->rank; d++) a->dims[d] = s->flow.slot_const[s->p->dim_slots[x->dims.first + (uint32_t)d]];
+  const bool ok = tn_dims_count(a->dims, a->rank, &a->count); /* verified */
+  TN_ASSERT(ok);
+  (void)ok;
+  a->data = (void *)(uintptr_t)tn_program_data(s->p, value); /* kernels do not write their inputs */
+  a->is_const = true;
+}
+
+static void session_values(tn_rt_session *s, const session_sizes *z) {
+  char *shape_data = z->shape_data;
+  for (uint32_t i = 0; i < s->p->n_values; i++) {
+    const tn_pvalue *x = &s->p->values[i];
+    tn_karg *a = &s->args[i];
+    size_t bytes = 0;
+    a->kind = (tn_kkind)x->kind;
+    a->dtype = (tn_dtype)x->dtype;
+    a->rank = -1;
+    if (x->store == TN_STORE_CONST) session_const(s, i);
+    if (x->store != TN_STORE_SHAPE || !tn_dtype_bytes(a->dtype, x->shape_elems.n, &bytes)) continue;
+    s->blocks[i] = (tn_rt_block){shape_data, 0}; /* in the session's memory: not freed alone */
+    if (!tn_align_size(bytes + 1, TN_RT_ALIGN, &bytes)) continue;
+    shape_data += bytes;
+  }
+}
+
+static void session_attr(tn_rt_session *s, uint32_t i) {
+  const tn_program *p = s->p;
+  const tn_pattr *a = &p->attrs[i];
+  tn_kattr *k = &s->attrs[i];
+  *k = (tn_kattr){.name = a->name, .kind = (tn_kattr_kind)a->kind, .i = a->i, .f = a->f, .s = a->s, .n = a->list.n};
+  if (a->kind == TN_PATTR_INTS) k->ints = p->ints + a->list.first;
+  if (a->kind == TN_PATTR_FLOATS) k->floats = p->floats + a->list.first;
+  if (a->kind == TN_PATTR_STRS) k->strs = p->strings + a->list.first;
+  if (a->kind == TN_PATTR_TENSOR) k->tensor = &s->args[a->value];
+}
+
+static void session_step(tn_rt_session *s, uint32_t i) {
+  const tn_pstep *t = &s->p->steps[i];
+  tn_rt_step *step = &s->steps[i];
+  for (uint32_t j = 0; j < t->in.n + t->out.n; j++) {
+    const uint32_t at = j < t->in.n ? t->in.first + j : t->out.first + (j - t->in.n);
+    const int32_t v = s->p->operands[at];
+    s->operands[at] = v == TN_NO_INDEX ? NULL : &s->args[v];
+  }
+  step->number = i;
+  step->call = (tn_kcall){
+      .in = (const tn_karg *const *)(s->operands + t->in.first),
+      .out = s->operands + t->out.first,
+      .n_in = (int)t->in.n,
+      .n_out = (int)t->out.n,
+      .attrs = s->attrs + t->attrs.first,
+      .n_attrs = (int)t->attrs.n,
+      .pool = s->pool,
+      .host = &tn_rt_host,
+      .host_self = s,
+      .step = step,
+      .err = &s->kernel_error,
+  };
+}
+
+/* All missing kernels in one sentence, as far as the buffer goes. */
+static tn_status session_kernels(tn_rt_session *s, tn_error *err) {
+  char text[900] = "";
+  size_t at = 0;
+  uint32_t missing = 0;
+  for (uint32_t i = 0; i < s->p->n_steps; i++) {
+    const tn_pstep *t = &s->p->steps[i];
+    if (t->kind != TN_STEP_KERNEL) continue;
+    s->steps[i].kernel = tn_kernel_find(t->kernel);
+    if (s->steps[i].kernel) continue;
+    missing++;
+    if (at + 1 >= sizeof text) continue;
+    const int n = snprintf(text + at, sizeof text - at, "%s%s: no kernel '%s'", at ? "; " : "", t->label, t->kernel);
+    at += n > 0 ? (size_t)n : 0;
+  }
+  if (missing == 0) return TN_OK;
+  if (at >= sizeof text) return tn_error_set(err, TN_UNSUPPORTED, "%s... (%u in all)", text, missing);
+  return tn_error_set(err, TN_UNSUPPORTED, "%s", text);
+}
+
+static tn_status session_check_sizes(const tn_rt_session *s, tn_error *err) {
+  for (uint32_t i = 0; i < s->p->n_steps; i++) {
+    const tn_pstep *t = &s->p->steps[i];
+    if (!s->steps[i].kernel || (s->steps[i].kernel->flags & TN_K_SIZES)) continue;
+    for (uint32_t j = 0; j < t->out.n; j++) {
+      const int32_t v = s->p->operands[t->out.first + j];
+      if (v != TN_NO_INDEX && s->p->values[v].kind == 0 && !tn_rt_is_sized(&s->p->values[v]))
+        return tn_error_set(err, TN_INTERNAL, "%s: kernel '%s' cannot decide the size of '%s'", t->label, t->kernel,
+                            s->p->values[v].name);
+    }
+  }
+  return TN_OK;
+}
+
+/* The step of a value that is resolved after one, as an index of p->steps. */
+static uint32_t session_step_of(const tn_rt_session *s, uint32_t value) {
+  return s->p->regions[s->p->values[value].region].steps.first + s->flow.value_at[value] - 1;
+}
+
+/* Which list of events a value is in, if any. The VIEW of a VIEW step is resolved by the step. */
+static tn_pspan *session_events_of(tn_rt_session *s, uint32_t value) {
+  const tn_pvalue *x = &s->p->values[value];
+  const uint32_t at = s->flow.value_at[value];
+  if (x->store == TN_STORE_BUFFER) return &s->regions[x->region].buffer_values;
+  if (at == TN_FLOW_NEVER) return NULL;
+  if (x->store == TN_STORE_LATE)
+    return at > 0 && tn_rt_is_sized(x) ? &s->steps[session_step_of(s, value)].before : NULL;
+  if (x->store != TN_STORE_SHAPE && x->store != TN_STORE_VIEW) return NULL;
+  if (at == 0) return &s->regions[x->region].entry;
+  const tn_pstep *t = &s->p->steps[session_step_of(s, value)];
+  const bool by_step = t->kind == TN_STEP_VIEW && s->p->operands[t->out.first] == (int32_t)value;
+  return by_step ? NULL : &s->steps[session_step_of(s, value)].after;
+}
+
+static void session_events(tn_rt_session *s) {
+  uint32_t at = 0;
+  for (uint32_t i = 0; i < s->p->n_values; i++) {
+    tn_pspan *list = session_events_of(s, i);
+    if (list) list->n++;
+  }
+  for (uint32_t i = 0; i < s->p->n_regions; i++) {
+    tn_pspan *const lists[] = {&s->regions[i].buffer_values, &s->regions[i].entry};
+    for (int j = 0; j < 2; j++, at += lists[j - 1]->n) lists[j]->first = at;
+  }
+  for (uint32_t i = 0; i < s->p->n_steps; i++) {
+    tn_pspan *const lists[] = {&s->steps[i].before, &s->steps[i].after};
+    for (int j = 0; j < 2; j++, at += lists[j - 1]->n) lists[j]->first = at;
+  }
+  for (uint32_t i = 0; i < s->p->n_values; i++) { /* first moves on while filling ... */
+    tn_pspan *list = session_events_of(s, i);
+    if (list) s->events[list->first++] = i;
+  }
+  for (uint32_t i = 0; i < s->p->n_regions; i++) { /* ... and back */
+    s->regions[i].buffer_values.first -= s->regions[i].buffer_values.n;
+    s->regions[i].entry.first -= s->regions[i].entry.n;
+  }
+  for (uint32_t i = 0; i < s->p->n_steps; i++) {
+    s->steps[i].before.first -= s->steps[i].before.n;
+    s->steps[i].after.first -= s->steps[i].after.n;
+  }
+}
+
+/* Orders a region's buffers by a step number below n_steps, by counting; buffers of equal number stay in order. */
+static void session_sort_buffers(tn_rt_session *s, tn_pspan buffers, bool by_last, uint32_t n_steps, uint32_t *count) {
+  uint32_t *const order = (by_last ? s->by_last : s->by_first) + buffers.first;
+  const tn_interval_plan *b = s->intervals + buffers.first;
+  memset(count, 0, ((size_t)n_steps + 2) * sizeof *count);
+  for (uint32_t i = 0; i < buffers.n; i++) count[(by_last ? b[i].last : b[i].first) + 1]++;
+  for (uint32_t k = 0; k < n_steps; k++) count[k + 1] += count[k];
+  for (uint32_t i = 0; i < buffers.n; i++) order[count[by_last ? b[i].last : b[i].first]++] = i;
+}
+
+static tn_status session_buffers(tn_rt_session *s, tn_error *err) {
+  tn_rt_block count = {NULL, 0};
+  uint32_t most = 0;
+  for (uint32_t i = 0; i < s->p->n_regions; i++)
+    if (s->p->regions[i].steps.n > most) most = s->p->regions[i].steps.n;
+  if (!tn_rt_grow(s, &count, ((size_t)most + 3) * sizeof(uint32_t), 0))
+    return tn_error_set(err, TN_OOM, "no memory for a session");
+  for (uint32_t i = 0; i < s->p->n_regions; i++) {
+    const tn_pspan buffers = s->p->regions[i].buffers;
+    const uint32_t n = s->p->regions[i].steps.n ? s->p->regions[i].steps.n : 1;
+    for (uint32_t j = buffers.first; j < buffers.first + buffers.n; j++) {
+      const tn_pbuffer *b = &s->p->buffers[j];
+      s->intervals[j].first = b->first < n ? b->first : n - 1;
+      s->intervals[j].last = b->last < n ? b->last : n - 1;
+    }
+    session_sort_buffers(s, buffers, false, n, count.ptr);
+    session_sort_buffers(s, buffers, true, n, count.ptr);
+  }
+  tn_rt_drop(s, &count);
+  return TN_OK;
+}
+
+static void session_states(tn_rt_session *s) {
+  tn_rt_state *next = s->states;
+  for (uint32_t i = 0; i < s->p->n_regions; i++) {
+    s->regions[i].states = next;
+    next += s->p->regions[i].params.n;
+  }
+}
+
+static tn_status session_fill(tn_rt_session *s, const tn_rt_options *o, tn_error *err) {
+  session_sizes z;
+  TN_TRY(session_memory(s, &z, err));
+  TN_TRY(tn_flow_run(s->p, &s->flow, err));
+  TN_TRY(tn_pool_create(s->allocator, o ? o->threads : 1, &s->pool, err));
+  s->seed = o ? o->seed : 0;
+  session_values(s, &z);
+  session_states(s);
+  for (uint32_t i = 0; i < s->p->n_attrs; i++) session_attr(s, i);
+  for (uint32_t i = 0; i < s->p->n_steps; i++) session_step(s, i);
+  TN_TRY(session_kernels(s, err));
+  TN_TRY(session_check_sizes(s, err));
+  session_events(s);
+  return session_buffers(s, err);
+}
+
+tn_status tn_rt_session_create(tn_program *p, tn_allocator allocator, const tn_rt_options *o, tn_rt_session **out,
+                               tn_error *err) {
+  tn_rt_session *s = tn_alloc(allocator, sizeof *s);
+  if (!s) return tn_error_set(err, TN_OOM, "no memory for a session");
+  memset(s, 0, sizeof *s);
+  s->allocator = allocator;
+  s->total_bytes = (int64_t)sizeof *s;
+  s->p = p;
+  tn_program_retain(p);
+  const tn_status status = session_fill(s, o, err);
+  if (status != TN_OK) {
+    tn_rt_session_release(s);
+    return status;
+  }
+  *out = s;
+  return TN_OK;
+}
+
+static void session_drop_values(tn_rt_session *s) {
+  for (uint32_t i = 0; i < s->p->n_values; i++) {
+    if (s->p->values[i].store != TN_STORE_LATE) continue; /* others own nothing */
+    tn_rt_items_drop(s, &s->args[i]);
+    tn_rt_drop(s, &s->blocks[i]);
+  }
+  for (uint32_t i = 0; i < s->p->n_steps; i++)
+    for (int j = 0; j < TN_RT_CACHES; j++) tn_rt_drop(s, &s->steps[i].cache[j]);
+  for (uint32_t i = 0; i < s->p->n_regions; i++) {
+    tn_rt_drop(s, &s->regions[i].arena);
+    for (uint32_t j = 0; s->regions[i].states && j < s->p->regions[i].params.n; j++)
+      for (int k = 0; k < 2; k++) {
+        tn_rt_items_drop(s, &s->regions[i].states[j].slot[k].arg);
+        tn_rt_drop(s, &s->regions[i].states[j].slot[k].block);
+      }
+  }
+}
+
+void tn_rt_session_release(tn_rt_session *s) {
+  if (!s) return;
+  tn_pool_release(s->pool);
+  if (s->memory.ptr && s->flow_memory.ptr) session_drop_values(s);
+  tn_rt_chunks_drop(s, &s->scratch);
+  tn_rt_chunks_drop(s, &s->strings);
+  tn_rt_drop(s, &s->memory);
+  tn_rt_drop(s, &s->flow_memory);
+  tn_program_release(s->p);
+  tn_free(s->allocator, s, sizeof *s);
+}
+
+void tn_rt_set_hook(tn_rt_session *s, tn_rt_hook hook, void *arg) {
+  s->hook = hook;
+  s->hook_arg = arg;
+}
+
+const tn_karg *tn_rt_output(const tn_rt_session *s, uint32_t i) { return &s->args[s->p->outputs[i].value]; }
+
+tn_rt_stats tn_rt_get_stats(const tn_rt_session *s) {
+  return (tn_rt_stats){s->binds, s->runs, (int64_t)s->regions[0].arena_bytes, (int64_t)s->regions[0].live_bytes,
+                       s->total_bytes};
+}
+
+tn_status tn_rt_set_symbol(tn_rt_session *s, const char *name, int64_t value, tn_error *err) {
+  for (uint32_t i = 0; i < s->p->n_symbols; i++) {
+    if (strcmp(s->p->symbols[i].name, name) != 0) continue;
+    if (!s->is_given[i] || s->given[i] != value) s->is_bound = false;
+    s->is_given[i] = 1;
+    s->given[i] = value;
+    return TN_OK;
+  }
+  return tn_error_set(err, TN_INVALID, "there is no symbol '%s'", name);
+}
