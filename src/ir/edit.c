@@ -3,9 +3,7 @@
 
 #include "ir/op.h"
 
-static tn_arena *edit_arena(const tn_region *r) {
-  return &r->graph->ctx->arena;
-}
+static tn_arena *edit_arena(const tn_region *r) { return &r->graph->ctx->arena; }
 
 /* Room for one more in an array whose capacity is the next power of two of its length. */
 static void *edit_append(tn_arena *a, void *at, int n, size_t size) {
@@ -37,9 +35,7 @@ static void edit_make_name(tn_graph *g, tn_value *v) {
   edit_bind_name(g, v, tn_map_find_ptr(&g->value_names, name) ? edit_free_name(g, name) : name, true);
 }
 
-static void edit_drop_name(tn_graph *g, tn_value *v) {
-  tn_map_set_ptr(&g->ctx->arena, &g->value_names, v->name, NULL);
-}
+static void edit_drop_name(tn_graph *g, tn_value *v) { tn_map_set_ptr(&g->ctx->arena, &g->value_names, v->name, NULL); }
 
 static void edit_set_name(tn_graph *g, tn_value *v, const char *name) {
   if (!name || !name[0]) {

@@ -1,18 +1,10 @@
 /* Look-up of operators and of their ONNX names in the scanned tables. */
 #include "ir/op.h"
 
-int tn_op_count(void) {
-  return tn_op_rows_n;
-}
-const tn_op *tn_op_at(int i) {
-  return tn_op_rows[i];
-}
-int tn_onnx_count(void) {
-  return tn_onnx_rows_n;
-}
-const tn_onnx_row *tn_onnx_at(int i) {
-  return tn_onnx_rows[i];
-}
+int tn_op_count(void) { return tn_op_rows_n; }
+const tn_op *tn_op_at(int i) { return tn_op_rows[i]; }
+int tn_onnx_count(void) { return tn_onnx_rows_n; }
+const tn_onnx_row *tn_onnx_at(int i) { return tn_onnx_rows[i]; }
 
 const tn_op *tn_op_find(const char *name) {
   int lo = 0, hi = tn_op_rows_n;
@@ -55,12 +47,8 @@ static const tn_port *op_port(const tn_port *ports, int i) {
     if (p == i || (ports[p].flags & TN_PORT_VARIADIC)) return &ports[p];
   return NULL;
 }
-const tn_port *tn_op_in_port(const tn_op *op, int i) {
-  return op_port(op->in, i);
-}
-const tn_port *tn_op_out_port(const tn_op *op, int i) {
-  return op_port(op->out, i);
-}
+const tn_port *tn_op_in_port(const tn_op *op, int i) { return op_port(op->in, i); }
+const tn_port *tn_op_out_port(const tn_op *op, int i) { return op_port(op->out, i); }
 
 /* The scan sorts by tag, not by domain: a domain's place is that of its tag. */
 static int onnx_place(const char *domain) {

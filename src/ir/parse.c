@@ -14,6 +14,12 @@ typedef struct irparse_pending { /* a symbol's source, named before the graph wa
   int line;
 } irparse_pending;
 
+typedef struct irparse_facts { /* of a symbol, kept back until the assumptions were read in their own words */
+  uint32_t symbol;
+  int64_t min, max, multiple_of;
+  int line;
+} irparse_facts;
+
 typedef struct irparse_result {
   const char *value, *name;
   tn_type type;
@@ -30,13 +36,12 @@ typedef struct irparse {
   tn_map values; /* interned name -> tn_value *: names of the text alone */
   tn_map lined;  /* number of a symbol that has a line */
   TN_VEC(irparse_pending) pending;
+  TN_VEC(irparse_facts) facts;
   TN_VEC(irparse_result) results;
   int nesting;
 } irparse;
 
-static tn_loc irparse_at(const irparse *p) {
-  return (tn_loc){.kind = "line", .index = p->s->tok.line};
-}
+static tn_loc irparse_at(const irparse *p) { return (tn_loc){.kind = "line", .index = p->s->tok.line}; }
 #define irparse_fail(p, ...) tn_fail((p)->ctx, TN_INVALID, irparse_at(p), __VA_ARGS__)
 
 static tn_status irparse_name(irparse *p, const char *what, const char **out) { /* NAME or STRING, interned */
@@ -404,18 +409,35 @@ static tn_status irparse_source(irparse *p, uint32_t symbol) {
   return tn_scan_need(p->s, ")");
 }
 
-static tn_status irparse_symbol_facts(irparse *p, tn_symbol *s) {
+static tn_status irparse_symbol_facts(irparse *p, uint32_t number) {
+  irparse_facts f = {.symbol = number, .max = INT64_MAX, .multiple_of = 1, .line = p->s->tok.line};
   if (tn_scan_take(p->s, "in")) {
     TN_TRY(tn_scan_need(p->s, "["));
-    TN_TRY(tn_scan_need_int(p->s, &s->min));
+    TN_TRY(tn_scan_need_int(p->s, &f.min));
     TN_TRY(tn_scan_need(p->s, ","));
-    if (!tn_scan_take(p->s, "inf")) TN_TRY(tn_scan_need_int(p->s, &s->max));
+    if (!tn_scan_take(p->s, "inf")) TN_TRY(tn_scan_need_int(p->s, &f.max));
     TN_TRY(tn_scan_need(p->s, "]"));
-    if (s->min > s->max) return irparse_fail(p, "no number is in the range of '%s'", s->name);
+    if (f.min > f.max) return irparse_fail(p, "the range is empty");
   }
-  if (!tn_scan_take(p->s, "multiple")) return TN_OK;
-  TN_TRY(tn_scan_need_int(p->s, &s->multiple_of));
-  return s->multiple_of >= 1 ? TN_OK : irparse_fail(p, "a multiple of %lld is no fact", (long long)s->multiple_of);
+  if (tn_scan_take(p->s, "multiple")) TN_TRY(tn_scan_need_int(p->s, &f.multiple_of));
+  if (f.multiple_of < 1) return irparse_fail(p, "a multiple of %lld is no fact", (long long)f.multiple_of);
+  if (f.min < 0) tn_sym_symbol(p->g->syms, number)->min = f.min; /* the one fact that widens: before any use */
+  tn_vec_push(&p->ctx->arena, &p->facts, f);
+  return TN_OK;
+}
+
+static tn_status irparse_apply_facts(irparse *p) {
+  for (size_t i = 0; i < p->facts.n; i++) {
+    const irparse_facts *f = &p->facts.at[i];
+    tn_symbol *s = tn_sym_symbol(p->g->syms, f->symbol);
+    if (f->min > s->min) s->min = f->min;
+    if (f->max < s->max) s->max = f->max;
+    if (s->multiple_of == 1) s->multiple_of = f->multiple_of;
+    if (s->min > s->max)
+      return tn_fail(p->ctx, TN_INVALID, (tn_loc){.kind = "line", .index = f->line},
+                     "the range of '%s' and the assumptions exclude each other", s->name);
+  }
+  return TN_OK;
 }
 
 /* "symbol" NAME ["=" source] ["in" "[" INT "," INT "]"] ["multiple" INT]. A definition is read before its symbol is
@@ -436,12 +458,12 @@ static tn_status irparse_symbol(irparse *p) {
   const uint32_t number = (uint32_t)tn_sym_add_symbol(t, name)->var->k;
   tn_map_set(&p->ctx->arena, &p->lined, number, 1);
   if (has_source && !is_defined) TN_TRY(irparse_source(p, number));
-  tn_symbol *s = tn_sym_symbol(t, number);
   if (is_defined) {
+    tn_symbol *s = tn_sym_symbol(t, number);
     s->source = TN_SOURCE_DEFINED;
     s->definition = definition;
   }
-  return irparse_symbol_facts(p, s);
+  return irparse_symbol_facts(p, number);
 }
 
 static tn_status irparse_assume(irparse *p) {
@@ -492,6 +514,7 @@ static tn_status irparse_file(irparse *p) {
   if (version != 1) return irparse_fail(p, "text form %lld is not known, expected 1", (long long)version);
   while (tn_scan_take(p->s, "symbol")) TN_TRY(irparse_symbol(p));
   while (tn_scan_take(p->s, "assume")) TN_TRY(irparse_assume(p));
+  TN_TRY(irparse_apply_facts(p));
   TN_TRY(irparse_graph(p));
   TN_TRY(irparse_bind_sources(p));
   while (tn_scan_take(p->s, "check")) TN_TRY(irparse_check(p));

@@ -5,9 +5,7 @@
 
 enum { LITPARSE_MAX_DEPTH = 8, LITPARSE_MAX_SPREAD = 64 << 20 };
 
-static tn_loc litparse_at(const tn_scan *s) {
-  return (tn_loc){.kind = "line", .index = s->tok.line};
-}
+static tn_loc litparse_at(const tn_scan *s) { return (tn_loc){.kind = "line", .index = s->tok.line}; }
 #define litparse_fail(p, ...) tn_fail((p)->ctx, TN_INVALID, litparse_at((p)->s), __VA_ARGS__)
 
 tn_status tn_parse_float(tn_scan *s, double *out) {
@@ -99,9 +97,7 @@ static tn_status litparse_type(tn_litparse *p, tn_type *out, int depth) {
   return litparse_dims(p, out);
 }
 
-tn_status tn_parse_type(tn_litparse *p, tn_type *out) {
-  return litparse_type(p, out, 0);
-}
+tn_status tn_parse_type(tn_litparse *p, tn_type *out) { return litparse_type(p, out, 0); }
 
 /* Literals. */
 
@@ -294,6 +290,4 @@ static tn_status litparse_lit(tn_litparse *p, const tn_lit **out, int depth) {
   return tn_scan_fail(p->s, "a literal");
 }
 
-tn_status tn_parse_lit(tn_litparse *p, const tn_lit **out) {
-  return litparse_lit(p, out, 0);
-}
+tn_status tn_parse_lit(tn_litparse *p, const tn_lit **out) { return litparse_lit(p, out, 0); }

@@ -1,4 +1,6 @@
 /* Graph to text. What is printed reads back to the same graph, so that printing that again gives the same bytes. */
+#include <math.h>
+
 #include "base/hash.h"
 #include "ir/op.h"
 #include "ir/text.h"
@@ -15,9 +17,7 @@ typedef struct irprint {
   uint32_t n_symbols;
 } irprint;
 
-static void irprint_z(irprint *p, const char *z) {
-  tn_text_addz(p->out, z);
-}
+static void irprint_z(irprint *p, const char *z) { tn_text_addz(p->out, z); }
 
 static void irprint_indent(irprint *p, int depth) {
   while (depth-- > 0) irprint_z(p, "  ");
@@ -54,9 +54,7 @@ static void irprint_values(irprint *p, tn_value *const *v, int n) {
   }
 }
 
-static void irprint_type(irprint *p, const tn_type *t) {
-  tn_type_print(p->g->syms, p->out, t);
-}
+static void irprint_type(irprint *p, const tn_type *t) { tn_type_print(p->g->syms, p->out, t); }
 
 /* Literals. */
 
@@ -64,7 +62,7 @@ static void irprint_float(irprint *p, const tn_lit *l, int64_t i) {
   const double v = tn_lit_f64(l, i);
   uint64_t room = 0;
   tn_lit back = {.dtype = l->dtype, .data = &room};
-  tn_store_f64(l->dtype, &room, 0, v);
+  tn_store_f64(l->dtype, &room, 0, isnan(v) ? (double)NAN : v);
   if (tn_lit_bits(&back, 0) != tn_lit_bits(l, i)) /* a NaN that is not the usual one */
     tn_text_printf(p->out, "bits(%lld)", (long long)tn_lit_bits(l, i));
   else if (l->dtype == TN_F64)
@@ -475,6 +473,7 @@ static void irprint_head(irprint *p) {
   for (uint32_t i = 0; i < p->n_symbols; i++)
     if (p->used[i] && !p->implied[i]) irprint_symbol(p, i);
   for (size_t i = 0; i < p->g->assumed.n; i++) {
+    if (tn_sym_is_int(p->g->assumed.at[i])) continue; /* says nothing (more) */
     irprint_z(p, "assume ");
     tn_sym_print(p->g->syms, p->out, p->g->assumed.at[i]);
     irprint_z(p, "\n");

@@ -30,12 +30,8 @@ bool tn_rule_str_is(const tn_rule *r, const char *name, const char *z) {
 
 /* Inputs. */
 
-bool tn_rule_has(const tn_rule *r, int i) {
-  return i >= 0 && i < r->n_in && r->in[i];
-}
-bool tn_rule_has_rank(const tn_rule *r, int i) {
-  return tn_rule_has(r, i) && tn_type_has_rank(r->in[i]);
-}
+bool tn_rule_has(const tn_rule *r, int i) { return i >= 0 && i < r->n_in && r->in[i]; }
+bool tn_rule_has_rank(const tn_rule *r, int i) { return tn_rule_has(r, i) && tn_type_has_rank(r->in[i]); }
 
 static const char *rule_in_name(const tn_rule *r, int i) {
   const tn_port *p = tn_op_in_port(r->node->op, i);
@@ -109,18 +105,10 @@ bool tn_rule_const_floats(const tn_rule *r, int i, int64_t *out_n, double **out)
 
 /* Outputs. */
 
-tn_sym *tn_rule_dims(tn_rule *r, int rank) {
-  return TN_NEW_ARRAY(&r->ctx->arena, tn_sym, rank > 0 ? rank : 1);
-}
-tn_elem *tn_rule_elems(tn_rule *r, int64_t n) {
-  return TN_NEW_ARRAY(&r->ctx->arena, tn_elem, n > 0 ? n : 1);
-}
-tn_elem tn_elem_sym(tn_sym s) {
-  return (tn_elem){.kind = TN_ELEM_SYM, .sym = s};
-}
-tn_elem tn_elem_f64(double f) {
-  return (tn_elem){.kind = TN_ELEM_F64, .f = f};
-}
+tn_sym *tn_rule_dims(tn_rule *r, int rank) { return TN_NEW_ARRAY(&r->ctx->arena, tn_sym, rank > 0 ? rank : 1); }
+tn_elem *tn_rule_elems(tn_rule *r, int64_t n) { return TN_NEW_ARRAY(&r->ctx->arena, tn_elem, n > 0 ? n : 1); }
+tn_elem tn_elem_sym(tn_sym s) { return (tn_elem){.kind = TN_ELEM_SYM, .sym = s}; }
+tn_elem tn_elem_f64(double f) { return (tn_elem){.kind = TN_ELEM_F64, .f = f}; }
 
 void tn_rule_set(tn_rule *r, int i, int rank, const tn_sym *dims) {
   tn_sym *own = tn_rule_dims(r, rank);
