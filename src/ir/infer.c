@@ -46,22 +46,6 @@ static tn_dtype infer_inner_dtype(const tn_type *t) {
 
 /* Operands against the schema. */
 
-static tn_status infer_check_counts(tn_rule *r) {
-  const tn_node *node = r->node;
-  for (int p = 0; p < TN_MAX_PORTS && node->op->in[p].name; p++) {
-    const tn_port *port = &node->op->in[p];
-    if (port->flags & TN_PORT_OPTIONAL) continue;
-    if (p >= node->n_in)
-      return tn_rule_fail(r, TN_INVALID, "%d inputs are too few: input %d (%s) is required", node->n_in, p, port->name);
-    if (!node->in[p]) return tn_rule_fail(r, TN_INVALID, "input %d (%s) is required but absent", p, port->name);
-  }
-  if (node->n_in > 0 && !tn_op_in_port(node->op, node->n_in - 1))
-    return tn_rule_fail(r, TN_INVALID, "%d inputs are more than %s takes", node->n_in, node->op->name);
-  if (node->n_out > 0 && !tn_op_out_port(node->op, node->n_out - 1))
-    return tn_rule_fail(r, TN_INVALID, "%d outputs are more than %s has", node->n_out, node->op->name);
-  return TN_OK;
-}
-
 static tn_status infer_check_input(tn_rule *r, int i) {
   const tn_port *port = tn_op_in_port(r->node->op, i);
   const tn_type *t = r->in[i];
@@ -71,6 +55,8 @@ static tn_status infer_check_input(tn_rule *r, int i) {
   if (!(port->flags & TN_PORT_ANY_KIND) && is_tensor == wants_sequence)
     return tn_rule_fail(r, TN_MISMATCH, "input %d (%s) is %s, expected %s", i, port->name, infer_kind_name(t->kind),
                         wants_sequence ? "a sequence or optional" : "a tensor");
+  for (int j = 0; tn_type_has_rank(t) && j < t->rank; j++)
+    if (!t->dims[j]) return tn_rule_fail(r, TN_INTERNAL, "dim %d of input %d (%s) is open", j, i, port->name);
   const tn_dtype d = infer_inner_dtype(t);
   if (!d || !port->dtypes || (port->dtypes >> d) & 1) return TN_OK;
   return tn_rule_fail(r, TN_MISMATCH, "input %d (%s) is %s, expected %s", i, port->name, tn_dtype_name(d),
@@ -99,24 +85,12 @@ static tn_status infer_check_groups(tn_rule *r) {
   return TN_OK;
 }
 
-static tn_status infer_check_attrs(tn_rule *r) {
-  const tn_op *op = r->node->op;
-  const int n = tn_op_n_attrs(op);
-  for (int i = 0; i < n; i++) {
-    const tn_attr_row *row = &op->attrs[i];
-    if (row->kind == TN_ATTR_REGION) continue;
-    if (row->required && r->node->attrs[i].kind == TN_ATTR_NONE)
-      return tn_rule_fail(r, TN_INVALID, "attribute '%s' is required but absent", row->name);
-  }
-  return TN_OK;
-}
-
 static tn_status infer_check_schema(tn_rule *r) {
-  TN_TRY(infer_check_counts(r));
+  const char *fault = tn_op_fault(&r->ctx->arena, r->node);
+  if (fault) return tn_rule_fail(r, TN_INVALID, "%s", fault);
   for (int i = 0; i < r->n_in; i++)
     if (r->in[i]) TN_TRY(infer_check_input(r, i));
-  TN_TRY(infer_check_groups(r));
-  return infer_check_attrs(r);
+  return infer_check_groups(r);
 }
 
 /* What the rules say. */

@@ -50,6 +50,39 @@ static const tn_port *op_port(const tn_port *ports, int i) {
 const tn_port *tn_op_in_port(const tn_op *op, int i) { return op_port(op->in, i); }
 const tn_port *tn_op_out_port(const tn_op *op, int i) { return op_port(op->out, i); }
 
+static const char *op_port_fault(tn_arena *a, const tn_node *node) {
+  const tn_op *op = node->op;
+  for (int p = 0; p < TN_MAX_PORTS && op->in[p].name; p++) {
+    if (op->in[p].flags & TN_PORT_OPTIONAL) continue;
+    const char *name = op->in[p].name;
+    if (p >= node->n_in)
+      return tn_arena_printf(a, "%d inputs are too few: input %d (%s) is required", node->n_in, p, name);
+    if (!node->in[p]) return tn_arena_printf(a, "input %d (%s) is required but absent", p, name);
+  }
+  if (node->n_in > 0 && !tn_op_in_port(op, node->n_in - 1))
+    return tn_arena_printf(a, "%d inputs are more than %s takes", node->n_in, op->name);
+  if (node->n_out > 0 && !tn_op_out_port(op, node->n_out - 1))
+    return tn_arena_printf(a, "%d outputs are more than %s has", node->n_out, op->name);
+  return NULL;
+}
+
+const char *tn_op_fault(tn_arena *a, const tn_node *node) {
+  const char *fault = op_port_fault(a, node);
+  if (fault) return fault;
+  const int n = tn_op_n_attrs(node->op);
+  for (int i = 0; i < n; i++) {
+    const tn_attr_row *row = &node->op->attrs[i];
+    const tn_attr_kind kind = node->attrs[i].kind;
+    if (row->kind == TN_ATTR_REGION || kind == row->kind) continue;
+    if (kind != TN_ATTR_NONE)
+      return tn_arena_printf(a, "attribute '%s' is %s, expected %s", row->name, tn_attr_kind_name(kind),
+                             tn_attr_kind_name(row->kind));
+    if (row->required) return tn_arena_printf(a, "attribute '%s' is required but absent", row->name);
+  }
+  if (node->n_regions == node->op->n_regions) return NULL;
+  return tn_arena_printf(a, "%s owns %d regions, expected %d", node->op->name, node->n_regions, node->op->n_regions);
+}
+
 /* The scan sorts by tag, not by domain: a domain's place is that of its tag. */
 static int onnx_place(const char *domain) {
   static const char *const places[] = {TN_DOMAIN_ai, TN_DOMAIN_ml, TN_DOMAIN_ms, TN_DOMAIN_preview, TN_DOMAIN_training};

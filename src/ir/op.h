@@ -109,6 +109,9 @@ bool tn_attr_row_default(const tn_attr_row *row, tn_attr *out); /* false when th
 /* The port that serves input (output) i; a last VARIADIC port serves all that follow. NULL when there is none. */
 const tn_port *tn_op_in_port(const tn_op *op, int i);
 const tn_port *tn_op_out_port(const tn_op *op, int i);
+/* What is wrong with a node by its operator's schema (operands and results by number, attributes, regions): a sentence
+ * in `a`, or NULL. Types are not looked at. */
+const char *tn_op_fault(tn_arena *a, const tn_node *node);
 /* The tables behind these functions: src/op/table.c, sorted as the scan sorts. */
 extern const tn_op *const tn_op_rows[];
 extern const int tn_op_rows_n;

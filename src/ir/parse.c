@@ -331,6 +331,8 @@ static tn_status irparse_stmt(irparse *p, tn_region *r) {
   for (int i = 0; i < node->n_regions; i++) TN_TRY(irparse_region(p, node->regions[i]));
   TN_TRY(tn_scan_need(p->s, ":"));
   for (int i = 0; i < node->n_out; i++) TN_TRY(irparse_output(p, node, i, names.at[i]));
+  const char *fault = tn_op_fault(&p->ctx->arena, node);
+  if (fault) return tn_fail(p->ctx, TN_INVALID, loc, "%s", fault);
   return irparse_loc(p, &node->loc);
 }
 

@@ -114,39 +114,14 @@ static tn_status verify_lists(verify *v, const tn_region *r) {
 
 /* Nodes. */
 
-static tn_status verify_attrs(verify *v, const tn_node *node) {
-  const int n = tn_op_n_attrs(node->op);
-  for (int i = 0; i < n; i++) {
-    const tn_attr_row *row = &node->op->attrs[i];
-    const tn_attr_kind kind = node->attrs[i].kind;
-    if (kind == TN_ATTR_NONE ? row->required && row->kind != TN_ATTR_REGION : kind != row->kind)
-      return verify_fail(v, node->loc, "attribute '%s' is %s, expected %s", row->name, tn_attr_kind_name(kind),
-                         tn_attr_kind_name(row->kind));
-  }
-  return TN_OK;
-}
-
-static tn_status verify_ports(verify *v, const tn_node *node) {
-  const tn_op *op = node->op;
-  if ((node->n_in > 0 && !tn_op_in_port(op, node->n_in - 1)) ||
-      (node->n_out > 0 && !tn_op_out_port(op, node->n_out - 1)))
-    return verify_fail(v, node->loc, "%s has no room for %d inputs and %d outputs", op->name, node->n_in, node->n_out);
-  for (int p = 0; p < TN_MAX_PORTS && op->in[p].name; p++)
-    if (!(op->in[p].flags & TN_PORT_OPTIONAL) && (p >= node->n_in || !node->in[p]))
-      return verify_fail(v, node->loc, "input %d (%s) of %s is missing", p, op->in[p].name, op->name);
-  if (node->n_regions != op->n_regions)
-    return verify_fail(v, node->loc, "%s owns %d regions, expected %d", op->name, node->n_regions, op->n_regions);
-  return TN_OK;
-}
-
 static tn_status verify_region(verify *v, tn_region *r, const tn_node *owner, int depth);
 
 static tn_status verify_node(verify *v, tn_node *node, tn_region *r, int depth) {
   if (node->region != r || node->id >= v->g->n_nodes || v->nodes[node->id])
     return verify_fail(v, node->loc, "a node is linked into the wrong region or twice");
   v->nodes[node->id] = 1;
-  TN_TRY(verify_ports(v, node));
-  TN_TRY(verify_attrs(v, node));
+  const char *fault = tn_op_fault(&v->g->ctx->pass, node);
+  if (fault) return verify_fail(v, node->loc, "%s", fault);
   for (int i = 0; i < node->n_in; i++) {
     const tn_use *u = &node->uses[i];
     if (u->node != node || u->index != i) return verify_fail(v, node->loc, "operand %d has a wrong use", i);

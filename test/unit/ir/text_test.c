@@ -191,6 +191,57 @@ IR_TEST(regions_print) {
             "  } : _, ?\n");
 }
 
+IR_TEST(regions) {
+  round_trip(ctx,
+             "tenon 1\n\n"
+             "graph @main(%c: bool[], %x: f32[N]) -> (%y: f32[N]) {\n"
+             "  %y = if(%c) region () {\n"
+             "    %a = neg(%x) : f32[N]\n"
+             "    yield (%a)\n"
+             "  } region () {\n"
+             "    %b = if(%c) region () {\n"
+             "      yield (%x)\n"
+             "    } region () {\n"
+             "      yield (%x)\n"
+             "    } : f32[N]\n"
+             "    yield (%b)\n"
+             "  } : f32[N]\n"
+             "}\n",
+             0);
+  refused(ctx,
+          "tenon 1 graph @m(%c: bool[]) -> () { %y = if(%c) region () { %a = neg(%c) : ? yield (%a) } region () {"
+          " yield (%a) } : ? }",
+          "value 'a' belongs to a region that is closed");
+  refused(ctx,
+          "tenon 1 graph @m(%c: bool[]) -> () { %y = if(%c) region () { yield (%y) } region () { yield (%c) } : ? }",
+          "value 'y' is not defined before its use");
+  refused(ctx, "tenon 1 graph @m(%c: bool[]) -> () { %y = if(%c) region () { yield (%c) } : ? }",
+          "expected 'region', found ':'");
+}
+
+IR_TEST(regions_nest_so_deep) {
+  tn_text t;
+  tn_text_init(&t, &ctx->arena);
+  tn_text_addz(&t, "tenon 1 graph @m(%c: bool[]) -> () {");
+  for (int i = 0; i < 50000; i++) tn_text_printf(&t, "%%y%d = if(%%c) region () {", i);
+  refused(ctx, tn_text_z(&t), "regions are nested deeper than 32");
+}
+
+IR_TEST(attributes_by_kind) { /* defaults are printed too */
+  tn_graph *g = parsed(ctx,
+                       "tenon 1 graph @main(%x: f32[N,4,5,5], %w: f32[4,4,3,3]) -> () {"
+                       " %a = cast(%x) {to = f16} : ?"
+                       " %b = leaky_relu(%x) {alpha = 1} : ?"
+                       " %c = conv(%x, %w) {pads = [0, 1, -0, 1], strides = []} : ? }");
+  if (!g) return;
+  const char *text = printed(g, 0);
+  CHECK_HAS(text, "%a = cast(%x) {to = f16, saturate = 1, round_mode = \"up\"} : ?\n");
+  CHECK_HAS(text, "%b = leaky_relu(%x) {alpha = 1.0} : ?\n");
+  CHECK_HAS(text, "pads = [0, 1, 0, 1]");
+  CHECK_HAS(text, "strides = []");
+  round_trip(ctx, text, 0);
+}
+
 IR_TEST(refusals) {
   refused(ctx, "", "line 1: expected 'tenon', found the end");
   refused(ctx, "tenon 2", "text form 2 is not known, expected 1");
@@ -212,6 +263,9 @@ IR_TEST(refusals) {
 
 IR_TEST(refused_attributes) {
 #define CONST(attrs) "tenon 1 graph @m() -> () {\n %a = const() {" attrs "} : ? }"
+  refused(ctx, CONST(""), "line 2: attribute 'value' is required but absent");
+  refused(ctx, "tenon 1 graph @m() -> () { %a = identity() : ? }", "0 inputs are too few: input 0 (input) is required");
+  refused(ctx, "tenon 1 graph @m() -> () { %a, %b = identity(_) : ?, ? }", "input 0 (input) is required but absent");
   refused(ctx, CONST("valu = 3"), "line 2: operator const has no attribute 'valu'");
   refused(ctx, CONST("value = 3"), "expected a literal, found '3'");
   refused(ctx, CONST("value = dense(f32[]: 1.0), value = dense(f32[]: 1.0)"), "attribute 'value' is given twice");

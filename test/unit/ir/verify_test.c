@@ -68,7 +68,7 @@ IR_TEST(attribute_kind) {
 IR_TEST(missing_operand) {
   bed b = bed_new(ctx);
   tn_edit_set_input(b.b, 0, NULL);
-  broken(ctx, &b, "input 0 (a) of test_sum is missing");
+  broken(ctx, &b, "input 0 (a) is required but absent");
 }
 IR_TEST(open_dim) {
   bed b = bed_new(ctx);
