@@ -8,10 +8,19 @@ static const char *graph_domain(tn_ctx *ctx, tn_str domain) {
   return tn_ctx_name(ctx, tn_str_is(domain, "ai.onnx") ? tn_str_of("") : domain);
 }
 
-static const char *const *graph_names(tn_ctx *ctx, const tn_pb_strs *strs) {
+/* Names are C strings from here on. */
+static tn_status graph_name(tn_ctx *ctx, tn_str s, tn_loc loc, const char **out) {
+  *out = tn_ctx_name(ctx, s);
+  if (s.len && memchr(s.ptr, 0, s.len)) return tn_fail(ctx, TN_INVALID, loc, "name '%s' holds a zero byte", *out);
+  return TN_OK;
+}
+
+static tn_status graph_names(tn_ctx *ctx, const tn_pb_strs *strs, tn_loc loc, const char *const **out) {
   const char **names = TN_NEW_ARRAY(&ctx->arena, const char *, strs->n + 1);
-  for (size_t i = 0; i < strs->n; i++) names[i] = strs->at[i].len ? tn_ctx_name(ctx, strs->at[i]) : NULL;
-  return names;
+  *out = names;
+  for (size_t i = 0; i < strs->n; i++)
+    if (strs->at[i].len) TN_TRY(graph_name(ctx, strs->at[i], loc, &names[i]));
+  return TN_OK;
 }
 
 /* Old files leave the type out; the one field that is there tells it. */
@@ -87,8 +96,8 @@ static tn_status graph_read_node(tn_ctx *ctx, tn_bytes bytes, int index, int dep
   out->n_in = (int)n.input.n;
   out->n_out = (int)n.output.n;
   out->n_attrs = (int)n.attribute.n;
-  out->in = graph_names(ctx, &n.input);
-  out->out = graph_names(ctx, &n.output);
+  TN_TRY(graph_names(ctx, &n.input, out->loc, &out->in));
+  TN_TRY(graph_names(ctx, &n.output, out->loc, &out->out));
   return graph_read_attrs(ctx, &n.attribute, out->loc, depth, &out->attrs);
 }
 
@@ -108,7 +117,8 @@ static tn_status graph_read_ports(tn_ctx *ctx, const tn_pb_msgs *msgs, const cha
     const tn_loc loc = {kind, "", NULL, (int)(i & INT_MAX)};
     TN_TRY(tn_pb_read_value_info(ctx, msgs->at[i], loc, &v));
     if (v.name.len == 0 && strcmp(kind, "value") != 0) return tn_fail(ctx, TN_INVALID, loc, "it has no name");
-    ports[i] = (tn_onnx_port){tn_ctx_name(ctx, v.name), v.type};
+    ports[i].type = v.type;
+    TN_TRY(graph_name(ctx, v.name, loc, &ports[i].name));
   }
   *out = ports;
   *out_n = (int64_t)msgs->n;
@@ -127,8 +137,9 @@ static tn_status graph_read_init(tn_ctx *ctx, tn_bytes bytes, bool sparse, size_
   tn_pb_tensor t;
   TN_TRY(tn_pb_read_tensor(ctx, tensor, loc, &t));
   if (t.name.len == 0) return tn_fail(ctx, TN_INVALID, loc, "it has no name");
-  *out = (tn_onnx_init){tn_ctx_name(ctx, t.name), bytes, sparse};
-  return TN_OK;
+  out->bytes = bytes;
+  out->sparse = sparse;
+  return graph_name(ctx, t.name, loc, &out->name);
 }
 
 static tn_status graph_read_inits(tn_ctx *ctx, const tn_pb_graph *g, tn_onnx_graph *out) {
@@ -160,7 +171,7 @@ static tn_status graph_ports_of(tn_ctx *ctx, const tn_pb_strs *names, tn_loc loc
   *out_n = (int64_t)names->n;
   for (size_t i = 0; i < names->n; i++) {
     if (names->at[i].len == 0) return tn_fail(ctx, TN_INVALID, loc, "an input or output of the function has no name");
-    (*out)[i].name = tn_ctx_name(ctx, names->at[i]);
+    TN_TRY(graph_name(ctx, names->at[i], loc, &(*out)[i].name));
   }
   return TN_OK;
 }
@@ -188,7 +199,7 @@ tn_status tn_onnx_read_function(tn_ctx *ctx, tn_bytes bytes, tn_onnx_function *o
   out->name = loc.name;
   out->domain = graph_domain(ctx, f.domain);
   out->overload = tn_ctx_name(ctx, f.overload);
-  out->attrs = graph_names(ctx, &f.attribute);
+  TN_TRY(graph_names(ctx, &f.attribute, loc, &out->attrs));
   out->n_attrs = f.attribute.n;
   out->n_defaults = f.attribute_proto.n;
   out->body.bytes = bytes;
