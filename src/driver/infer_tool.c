@@ -1,0 +1,209 @@
+/* `tenon infer`: symbolic shapes of every value as a table or JSON, and written back into the model. */
+#include "driver/report.h"
+#include "driver/tool.h"
+
+typedef struct infer_tool {
+  const char *out_path;
+  bool json;
+  tn_blob *out;
+} infer_tool;
+
+/* Names as numpy has them: "float32", "int64", "bool"; others as ONNX has them. */
+static const char *infer_dtype_name(tn_ctx *ctx, tn_dtype d) {
+  const char *name = tn_dtype_name(d);
+  if (d == TN_DTYPE_NONE) return NULL;
+  if (d == TN_BOOL) return "bool";
+  if (d == TN_STR) return "string";
+  if (d == TN_BF16) return "bfloat16";
+  const char *stem = name[0] == 'f' ? "float" : name[0] == 'i' ? "int" : name[0] == 'u' ? "uint" : "complex";
+  return tn_arena_printf(&ctx->arena, "%s%s", stem, name + 1);
+}
+
+static void infer_put_bound(tn_text *t, int64_t v) {
+  if (v == INT64_MIN || v == INT64_MAX)
+    tn_text_addz(t, "null");
+  else
+    tn_text_printf(t, "%lld", (long long)v);
+}
+
+static const char *infer_where(tn_ctx *ctx, const tn_node *node) {
+  const char *name = node->loc.name && node->loc.name[0] ? node->loc.name : NULL;
+  const char *op = node->loc.op ? node->loc.op : node->op->name;
+  return name ? tn_arena_printf(&ctx->arena, "node '%s' (%s)", name, op)
+              : tn_arena_printf(&ctx->arena, "node #%d (%s)", node->loc.index, op);
+}
+
+/* Where a symbol's number comes from. */
+static const char *infer_from(tn_graph *g, tn_value *const *values, const tn_symbol *s) {
+  tn_arena *a = &g->ctx->arena;
+  if (s->source == TN_SOURCE_DEFINED) return tn_sym_text(g->syms, s->definition);
+  if (s->source == TN_SOURCE_GIVEN) return "given by the user";
+  if ((s->source != TN_SOURCE_DIM && s->source != TN_SOURCE_ELEM) || s->value >= g->n_values || !values[s->value])
+    return NULL;
+  const tn_value *v = values[s->value];
+  const char *what = s->source == TN_SOURCE_DIM ? "dim" : "element";
+  if (v->def)
+    return tn_arena_printf(a, "%s %lld of '%s', %s", what, (long long)s->index, v->name, infer_where(g->ctx, v->def));
+  return tn_arena_printf(a, "%s %lld of %s '%s'", what, (long long)s->index, v->region->owner ? "parameter" : "input",
+                         v->name);
+}
+
+static void infer_put_symbols(tn_text *t, tn_graph *g, tn_value *const *values) {
+  tn_text_addz(t, "{\n \"symbols\": {");
+  for (uint32_t i = 0; i < tn_sym_n_symbols(g->syms); i++) {
+    const tn_symbol *s = tn_sym_symbol(g->syms, i);
+    tn_text_addz(t, i ? ",\n  " : "\n  ");
+    tn_text_json(t, tn_str_of(s->name));
+    tn_text_addz(t, ": {\"min\": ");
+    infer_put_bound(t, s->min);
+    tn_text_addz(t, ", \"max\": ");
+    infer_put_bound(t, s->max);
+    tn_text_printf(t, ", \"multiple_of\": %lld, \"from\": ", (long long)s->multiple_of);
+    const char *from = infer_from(g, values, s);
+    if (from)
+      tn_text_json(t, tn_str_of(from));
+    else
+      tn_text_addz(t, "null");
+    tn_text_addz(t, "}");
+  }
+  tn_text_addz(t, "},\n");
+}
+
+static void infer_put_shape(tn_text *t, tn_graph *g, const tn_type *type) {
+  if (!tn_type_has_rank(type)) {
+    tn_text_addz(t, "null");
+    return;
+  }
+  tn_text_addz(t, "[");
+  for (int j = 0; j < type->rank; j++) {
+    if (j) tn_text_addz(t, ", ");
+    if (tn_sym_is_int(type->dims[j]))
+      tn_text_printf(t, "%lld", (long long)type->dims[j]->k);
+    else
+      tn_text_json(t, tn_str_of(tn_sym_text(g->syms, type->dims[j])));
+  }
+  tn_text_addz(t, "]");
+}
+
+static void infer_put_value(tn_text *t, tn_graph *g, const char *name, const tn_type *type, bool *first) {
+  tn_text_addz(t, *first ? "\n  " : ",\n  ");
+  *first = false;
+  tn_text_json(t, tn_str_of(name));
+  const char *dtype = type->kind == TN_TYPE_TENSOR ? infer_dtype_name(g->ctx, type->dtype) : NULL;
+  if (dtype) {
+    tn_text_addz(t, ": {\"dtype\": ");
+    tn_text_json(t, tn_str_of(dtype));
+  } else {
+    tn_text_addz(t, ": {\"dtype\": null");
+  }
+  if (type->kind == TN_TYPE_SEQUENCE || type->kind == TN_TYPE_OPTIONAL) {
+    tn_text text;
+    tn_text_init(&text, &g->ctx->arena);
+    tn_type_print(g->syms, &text, type);
+    tn_text_addz(t, ", \"type\": ");
+    tn_text_json(t, tn_str_of(tn_text_z(&text)));
+  }
+  tn_text_addz(t, ", \"shape\": ");
+  infer_put_shape(t, g, type);
+  tn_text_addz(t, "}");
+}
+
+/* Results whose name is not that of the value: two names of one value. */
+static void infer_put_results(tn_text *t, tn_graph *g, bool *first) {
+  for (int i = 0; i < g->main->n_results; i++)
+    if (!tn_graph_find_value(g, g->main->result_names[i]))
+      infer_put_value(t, g, g->main->result_names[i], &g->main->results[i]->type, first);
+}
+
+static void infer_put_json(tn_text *t, tn_graph *g, tn_value *const *values) {
+  bool first = true;
+  infer_put_symbols(t, g, values);
+  tn_text_addz(t, " \"values\": {");
+  for (uint32_t i = 0; i < g->n_values; i++)
+    if (values[i]) infer_put_value(t, g, values[i]->name, &values[i]->type, &first);
+  infer_put_results(t, g, &first);
+  tn_text_addz(t, "},\n \"checks\": [");
+  for (size_t i = 0; i < g->checks.n; i++) {
+    const tn_check *c = &g->checks.at[i];
+    tn_text_addz(t, i ? ",\n  {\"expr\": " : "\n  {\"expr\": ");
+    tn_text_json(t, tn_str_of(tn_sym_text(g->syms, c->condition)));
+    tn_text_addz(t, ", \"node\": ");
+    tn_text_json(t, tn_str_of(c->loc.name ? c->loc.name : ""));
+    tn_text_addz(t, ", \"why\": ");
+    tn_text_json(t, tn_str_of(c->text));
+    tn_text_addz(t, "}");
+  }
+  tn_text_addz(t, "],\n \"warnings\": [");
+  bool none = true;
+  for (size_t i = 0; i < g->ctx->diags.n; i++) {
+    if (g->ctx->diags.at[i].severity != TN_WARNING) continue;
+    tn_text_addz(t, none ? "\n  " : ",\n  ");
+    tn_text_json(t, tn_str_of(g->ctx->diags.at[i].full));
+    none = false;
+  }
+  tn_text_addz(t, "]\n}\n");
+}
+
+static void infer_put_table(tn_text *t, tn_graph *g, tn_value *const *values) {
+  for (uint32_t i = 0; i < tn_sym_n_symbols(g->syms); i++) {
+    const tn_symbol *s = tn_sym_symbol(g->syms, i);
+    const char *from = infer_from(g, values, s);
+    tn_text_printf(t, "symbol %s: %s\n", tn_sym_text(g->syms, s->var), from ? from : "?");
+  }
+  for (uint32_t i = 0; i < g->n_values; i++) {
+    if (!values[i]) continue;
+    tn_text_printf(t, "%s: ", values[i]->name);
+    tn_type_print(g->syms, t, &values[i]->type);
+    tn_text_addz(t, "\n");
+  }
+  for (size_t i = 0; i < g->checks.n; i++)
+    tn_text_printf(t, "check %s: %s\n", tn_sym_text(g->syms, g->checks.at[i].condition), g->checks.at[i].text);
+}
+
+static tn_status infer_collect(void *arg, tn_node *node) {
+  tn_value **values = arg;
+  for (int i = 0; i < node->n_out; i++)
+    if (node->out[i]) values[node->out[i]->id] = node->out[i];
+  for (int i = 0; i < node->n_regions; i++)
+    for (int j = 0; j < node->regions[i]->n_params; j++)
+      values[node->regions[i]->params[j]->id] = node->regions[i]->params[j];
+  return TN_OK;
+}
+
+static tn_status infer_write(tn_compilation *c, const char *path) {
+  const tn_bytes *parts;
+  size_t n;
+  tn_error err = {0};
+  if (!c->model) return tn_fail(&c->ctx, TN_INVALID, (tn_loc){0}, "only an ONNX model can be written back");
+  TN_TRY(tn_onnx_splice(c->model, c->graph, &parts, &n));
+  if (tn_file_write(path, parts, n, &err) != TN_OK)
+    return tn_fail(&c->ctx, err.status, (tn_loc){.kind = "file", .name = path}, "%s", err.text);
+  return TN_OK;
+}
+
+static tn_status infer_inside(tn_compilation *c, void *arg) {
+  const infer_tool *tool = arg;
+  tn_graph *g = c->graph;
+  if (c->is_program) return tn_fail(&c->ctx, TN_INVALID, (tn_loc){0}, "a program holds no model to infer");
+  tn_value **values = TN_NEW_ARRAY(&c->ctx.arena, tn_value *, g->n_values + 1);
+  for (int i = 0; i < g->main->n_params; i++) values[g->main->params[i]->id] = g->main->params[i];
+  TN_TRY(tn_graph_walk(g, infer_collect, values));
+  tn_text t;
+  tn_text_init(&t, &c->ctx.arena);
+  if (tool->json)
+    infer_put_json(&t, g, values);
+  else
+    infer_put_table(&t, g, values);
+  if (tool->out_path) TN_TRY(infer_write(c, tool->out_path));
+  return tn_blob_copy((tn_str){tn_text_z(&t), t.len}, tool->out);
+}
+
+tn_status tn_tool_infer(const char *path, const tn_compile_options *o, int json, const char *out_path, tn_blob *out,
+                        tn_report **out_report) {
+  tn_compilation c;
+  const tn_compile_request q = {
+      .allocator = tn_allocator_system(), .path = path, .options = o, .stop_after = "infer", .max_edits = -1};
+  infer_tool tool = {out_path, json != 0, out};
+  *out = (tn_blob){0};
+  return tn_tool_finish(&c, tn_compilation_run(&c, &q), infer_inside, &tool, out_report);
+}

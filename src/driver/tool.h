@@ -1,0 +1,16 @@
+/* Shared by the files behind tenon_unstable.h. */
+#ifndef TN_DRIVER_TOOL_H
+#define TN_DRIVER_TOOL_H
+
+#include "base/text.h"
+#include "driver/compile.h"
+#include "tenon/tenon_unstable.h"
+
+/* *out := a copy of the text that outlives its arena. OOM when there is no memory. */
+TN_MUST_CHECK tn_status tn_blob_copy(tn_str text, tn_blob *out);
+/* Runs fn(c, arg) in the compilation's context, then reports. `status` is that of the work so far: when it is not OK,
+ * fn is not run. Drops the compilation. */
+tn_status tn_tool_finish(tn_compilation *c, tn_status status, tn_status (*fn)(tn_compilation *c, void *arg), void *arg,
+                         tn_report **out_report);
+
+#endif
