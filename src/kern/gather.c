@@ -1,0 +1,116 @@
+/* Gather, GatherElements, GatherND. Indices are checked before anything is read. */
+#include "kern/move.h"
+
+static tn_status gather_index(tn_kcall *k, const tn_karg *at, int64_t i, int64_t dim, int64_t *out) {
+  const int64_t v = tn_k_i64(at, i);
+  if (v < -dim || v >= dim)
+    return tn_k_fail(k, TN_MISMATCH, "index %lld, element %lld of the indices, is out of range for a dim of %lld",
+                     (long long)v, (long long)i, (long long)dim);
+  *out = v < 0 ? v + dim : v;
+  return TN_OK;
+}
+
+typedef struct gather_job {
+  const tn_karg *x;
+  tn_karg *y;
+  const int64_t *from;      /* by run of the group: first element relative to the group's */
+  int64_t runs, run, group; /* runs of `run` elements in each group; elements of a group of x */
+} gather_job;
+
+static void gather_task(void *arg, int64_t begin, int64_t end, int worker) {
+  const gather_job *const j = arg;
+  (void)worker;
+  for (int64_t i = begin; i < end; i++)
+    tn_k_copy(j->x->dtype, j->y->data, i * j->run, j->x->data, i / j->runs * j->group + j->from[i % j->runs], j->run);
+}
+static void gather_run(tn_kcall *k, const gather_job *j, int64_t groups) {
+  const int64_t n = groups * j->runs;
+  const bool packed = tn_dtype_bits(j->x->dtype) < 8;
+  if (n == 0 || j->run == 0) return;
+  gather_job own = *j;
+  tn_pool_for(packed ? NULL : k->pool, n, j->run >= 4096 ? 4 : 16384 / j->run, gather_task, &own);
+}
+
+TN_KERNEL(gather, TN_K_SIZES) {
+  TN_TRY(tn_k_same_type(k, 2, 1));
+  TN_TRY(tn_k_int_type(k, 1));
+  const tn_karg *const x = k->in[0];
+  const tn_karg *const at = k->in[1];
+  int64_t dims[2 * TN_K_MAX_RANK];
+  int axis, n = 0;
+  void *room;
+  TN_TRY(tn_k_axis(k, tn_k_int(k, "axis", 0), x->rank, &axis));
+  for (int d = 0; d < axis; d++) dims[n++] = x->dims[d];
+  for (int d = 0; d < at->rank; d++) dims[n++] = at->dims[d];
+  for (int d = axis + 1; d < x->rank; d++) dims[n++] = x->dims[d];
+  TN_TRY(tn_k_out(k, 0, n, dims));
+  TN_TRY(tn_k_room(k, at->count, sizeof(int64_t), &room));
+  int64_t *const from = room;
+  gather_job j = {.x = x, .y = k->out[0], .from = from, .runs = at->count};
+  j.run = tn_k_count(x->dims, axis + 1, x->rank);
+  j.group = x->dims[axis] * j.run;
+  for (int64_t i = 0; i < at->count; i++) {
+    int64_t index;
+    TN_TRY(gather_index(k, at, i, x->dims[axis], &index));
+    from[i] = index * j.run;
+  }
+  gather_run(k, &j, tn_k_count(x->dims, 0, axis));
+  return TN_OK;
+}
+
+TN_KERNEL(gather_elements, TN_K_SIZES) {
+  TN_TRY(tn_k_same_type(k, 2, 1));
+  TN_TRY(tn_k_int_type(k, 1));
+  const tn_karg *const x = k->in[0];
+  const tn_karg *const at = k->in[1];
+  int64_t strides[TN_K_MAX_RANK], index[TN_K_MAX_RANK] = {0};
+  int axis;
+  if (at->rank != x->rank) return tn_k_fail(k, TN_MISMATCH, "data and indices have ranks %d and %d", x->rank, at->rank);
+  TN_TRY(tn_k_axis(k, tn_k_int(k, "axis", 0), x->rank, &axis));
+  for (int d = 0; d < x->rank; d++)
+    if (d != axis && at->dims[d] > x->dims[d])
+      return tn_k_fail(k, TN_MISMATCH, "dim %d of the indices is %lld, of the data %lld", d, (long long)at->dims[d],
+                       (long long)x->dims[d]);
+  TN_TRY(tn_k_out(k, 0, at->rank, at->dims));
+  tn_k_strides(x->rank, x->dims, strides);
+  for (int64_t i = 0; i < at->count; i++) {
+    int64_t place;
+    TN_TRY(gather_index(k, at, i, x->dims[axis], &place));
+    const int64_t from = tn_k_dot(x->rank, index, strides) + (place - index[axis]) * strides[axis];
+    tn_copy_element(x->dtype, k->out[0]->data, i, x->data, from);
+    (void)tn_k_next(at->rank, at->dims, index);
+  }
+  return TN_OK;
+}
+
+TN_KERNEL(gather_nd, TN_K_SIZES) {
+  TN_TRY(tn_k_same_type(k, 2, 1));
+  TN_TRY(tn_k_int_type(k, 1));
+  const tn_karg *const x = k->in[0];
+  const tn_karg *const at = k->in[1];
+  const int64_t batch64 = tn_k_int(k, "batch_dims", 0);
+  if (batch64 < 0 || batch64 >= at->rank || batch64 > x->rank || at->dims[at->rank - 1] > x->rank - batch64)
+    return tn_k_fail(k, TN_MISMATCH, "the indices have more places than the data has axes behind the batch");
+  const int batch = (int)batch64, tuple = (int)at->dims[at->rank - 1];
+  int64_t dims[2 * TN_K_MAX_RANK], strides[TN_K_MAX_RANK];
+  int n = 0;
+  for (int d = 0; d < at->rank - 1; d++) dims[n++] = at->dims[d];
+  for (int d = batch + tuple; d < x->rank; d++) dims[n++] = x->dims[d];
+  for (int d = 0; d < batch; d++)
+    if (at->dims[d] != x->dims[d])
+      return tn_k_fail(k, TN_MISMATCH, "the batches differ in dim %d: %lld and %lld", d, (long long)x->dims[d],
+                       (long long)at->dims[d]);
+  TN_TRY(tn_k_out(k, 0, n, dims));
+  const int64_t run = tn_k_count(x->dims, batch + tuple, x->rank), runs = tn_k_count(at->dims, 0, at->rank - 1);
+  const int64_t groups = tn_k_count(x->dims, 0, batch), group = tn_k_count(x->dims, batch, x->rank);
+  tn_k_strides(x->rank, x->dims, strides);
+  for (int64_t i = 0; i < runs; i++) {
+    int64_t from = i / (runs / groups) * group, place;
+    for (int p = 0; p < tuple; p++) {
+      TN_TRY(gather_index(k, at, i * tuple + p, x->dims[batch + p], &place));
+      from += place * strides[batch + p];
+    }
+    tn_k_copy(x->dtype, k->out[0]->data, i * run, x->data, from, run);
+  }
+  return TN_OK;
+}
