@@ -34,7 +34,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   tn_error err = {0};
   if (tn_ctx_init(&ctx, tn_allocator_system(), &err) != TN_OK) __builtin_trap();
   tn_str src = {(const char *)data, size};
-  (void)tn_ctx_run(&ctx, scan_fuzz_all, &src);
+  (void)!tn_ctx_run(&ctx, scan_fuzz_all, &src);
   tn_ctx_drop(&ctx);
   return 0;
 }
