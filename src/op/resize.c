@@ -1,0 +1,351 @@
+/* Resize and Upsample. */
+#include <math.h>
+
+#include "ir/eval.h"
+#include "ir/import.h"
+#include "ir/rules.h"
+
+enum { RESIZE_X, RESIZE_ROI, RESIZE_SCALES, RESIZE_SIZES };
+
+/* Which axes scales, sizes and roi speak of. */
+static tn_status resize_rule_axes(tn_rule *r, int rank, int *n, int *axes) {
+  const tn_attr *a = tn_rule_attr(r, "axes");
+  *n = rank;
+  for (int i = 0; i < rank; i++) axes[i] = i;
+  if (!a || a->n == 0) return TN_OK;
+  if (a->n > rank) return tn_rule_fail(r, TN_INVALID, "attribute 'axes' has %lld entries", (long long)a->n);
+  *n = (int)a->n;
+  for (int i = 0; i < *n; i++) TN_TRY(tn_rule_axis(r, "axis", a->ints[i], rank, &axes[i]));
+  return TN_OK;
+}
+
+/* An operand that is an empty constant counts as absent. */
+static bool resize_is_given(const tn_rule *r, int i) {
+  if (!tn_rule_has(r, i)) return false;
+  return !(tn_rule_has_rank(r, i) && r->in[i]->rank == 1 && tn_sym_is(r->in[i]->dims[0], 0));
+}
+
+static tn_status resize_count(tn_rule *r, int i, int n) {
+  TN_TRY(tn_rule_need_rank(r, i, 1, 1));
+  if (!tn_rule_has_rank(r, i)) return TN_OK;
+  return tn_rule_unify(r, r->in[i]->dims[0], tn_sym_int(r->syms, n), i == RESIZE_SIZES ? "sizes" : "scales", 0, NULL);
+}
+
+static tn_status resize_by_scales(tn_rule *r, int n, const int *axes, tn_sym *dims) {
+  TN_TRY(resize_count(r, RESIZE_SCALES, n));
+  int64_t count;
+  double *scales;
+  if (tn_rule_const_floats(r, RESIZE_SCALES, &count, &scales) && count == n) {
+    for (int i = 0; i < n; i++) {
+      const float scale = (float)scales[i];
+      if (!(scale > 0) || !isfinite(scale))
+        return tn_rule_fail(r, TN_INVALID, "scale %g of dim %d", scales[i], axes[i]);
+      const bool whole = floorf(scale) >= scale && scale < 1e9f;
+      tn_sym *d = &dims[axes[i]];
+      *d = whole ? tn_sym_muli(r->syms, *d, (int64_t)scale) : tn_sym_f32scale(r->syms, *d, scale);
+    }
+    return TN_OK;
+  }
+  for (int i = 0; i < n; i++) dims[axes[i]] = tn_rule_fresh(r, 0, axes[i], 0, NULL);
+  return TN_OK;
+}
+
+/* Constant sizes under a policy that keeps the ratio of the sides. */
+static bool resize_keep_ratio(tn_rule *r, int n, const int *axes, const tn_sym *sizes, bool larger, tn_sym *dims) {
+  float scale = 0;
+  for (int i = 0; i < n; i++) {
+    const tn_sym in = dims[axes[i]];
+    if (!sizes[i] || !tn_sym_is_int(sizes[i]) || !tn_sym_is_int(in) || in->k <= 0) return false;
+    const float s = (float)sizes[i]->k / (float)in->k;
+    if (i == 0 || (larger ? s > scale : s < scale)) scale = s;
+  }
+  for (int i = 0; i < n; i++)
+    dims[axes[i]] = tn_sym_int(r->syms, (int64_t)floorf(scale * (float)dims[axes[i]]->k + 0.5f));
+  return true;
+}
+
+static tn_status resize_by_sizes(tn_rule *r, int n, const int *axes, tn_sym *dims) {
+  TN_TRY(resize_count(r, RESIZE_SIZES, n));
+  int64_t count;
+  tn_sym *sizes;
+  const bool known = tn_rule_ints(r, RESIZE_SIZES, &count, &sizes) && count == n;
+  const bool larger = tn_rule_str_is(r, "keep_aspect_ratio_policy", "not_smaller");
+  const bool keep = larger || tn_rule_str_is(r, "keep_aspect_ratio_policy", "not_larger");
+  if (known && keep && resize_keep_ratio(r, n, axes, sizes, larger, dims)) return TN_OK;
+  for (int i = 0; i < n; i++) {
+    if (!known || keep || !sizes[i]) {
+      dims[axes[i]] = tn_rule_fresh(r, 0, axes[i], 0, NULL);
+      continue;
+    }
+    TN_TRY(tn_rule_demand(r, tn_sym_le(r->syms, tn_sym_int(r->syms, 0), sizes[i]), "size %s of dim %d is negative",
+                          tn_sym_text(r->syms, sizes[i]), axes[i]));
+    dims[axes[i]] = sizes[i];
+  }
+  return TN_OK;
+}
+
+static tn_status resize_shape(tn_rule *r) {
+  if (!tn_rule_has_rank(r, RESIZE_X)) return TN_OK;
+  const tn_type *x = r->in[RESIZE_X];
+  int n, axes[TN_MAX_RANK];
+  TN_TRY(resize_rule_axes(r, x->rank, &n, axes));
+  tn_sym *dims = tn_rule_dims(r, x->rank);
+  for (int i = 0; i < x->rank; i++) dims[i] = x->dims[i];
+  if (resize_is_given(r, RESIZE_SIZES))
+    TN_TRY(resize_by_sizes(r, n, axes, dims));
+  else if (resize_is_given(r, RESIZE_SCALES))
+    TN_TRY(resize_by_scales(r, n, axes, dims));
+  else
+    return tn_rule_fail(r, TN_INVALID, "has neither scales nor sizes");
+  tn_rule_set(r, 0, x->rank, dims);
+  return TN_OK;
+}
+
+typedef struct resize_side { /* one axis of an evaluation */
+  int64_t in, out, taps;
+  float scale, length, start, end;
+  int64_t *index;
+  double *weight;
+  bool outside;
+} resize_side;
+
+static const tn_lit *resize_lit(const tn_eval *e, int i) {
+  const tn_lit *l = i < e->n_in ? e->in[i] : NULL;
+  return l && l->count > 0 ? l : NULL;
+}
+
+static tn_status resize_eval_axes(tn_eval *e, int rank, int *n, int *axes) {
+  const tn_attr *a = tn_eval_attr(e, "axes");
+  *n = rank;
+  for (int i = 0; i < rank; i++) axes[i] = i;
+  if (!a || a->n == 0) return TN_OK;
+  if (a->n > rank) return tn_eval_fail(e, TN_INVALID, "attribute 'axes' has %lld entries", (long long)a->n);
+  *n = (int)a->n;
+  for (int i = 0; i < *n; i++) TN_TRY(tn_eval_axis(e, a->ints[i], rank, &axes[i]));
+  return TN_OK;
+}
+
+static tn_status resize_eval_sizes(tn_eval *e, int n, const int *axes, resize_side *side) {
+  const tn_lit *sizes = resize_lit(e, RESIZE_SIZES), *scales = resize_lit(e, RESIZE_SCALES);
+  const tn_lit *given = sizes ? sizes : scales;
+  if (!given || given->count != n) return tn_eval_fail(e, TN_MISMATCH, "needs scales or sizes for %d axes", n);
+  const bool larger = tn_eval_str_is(e, "keep_aspect_ratio_policy", "not_smaller");
+  const bool keep = sizes && (larger || tn_eval_str_is(e, "keep_aspect_ratio_policy", "not_larger"));
+  float common = 0;
+  for (int i = 0; i < n; i++) {
+    resize_side *s = &side[axes[i]];
+    s->scale = sizes ? (float)tn_lit_i64_at(sizes, i) / (float)s->in : (float)tn_lit_f64(scales, i);
+    if (i == 0 || (larger ? s->scale > common : s->scale < common)) common = s->scale;
+  }
+  for (int i = 0; i < n; i++) {
+    resize_side *s = &side[axes[i]];
+    if (keep) s->scale = common;
+    s->length = s->scale * (float)s->in;
+    if (sizes && !keep) {
+      s->out = tn_lit_i64_at(sizes, i);
+      s->length = (float)s->out;
+    } else if (keep) {
+      s->out = (int64_t)floorf(s->length + 0.5f);
+    } else if (!(s->scale > 0) || !(s->length < 1e9f)) {
+      return tn_eval_fail(e, TN_INVALID, "scale %g of dim %d", (double)s->scale, axes[i]);
+    } else {
+      s->out = floorf(s->scale) >= s->scale ? s->in * (int64_t)s->scale : (int64_t)floorf(s->length);
+    }
+    if (s->out < 0 || (s->in == 0 && s->out > 0)) return tn_eval_fail(e, TN_MISMATCH, "cannot resize dim %d", axes[i]);
+  }
+  return TN_OK;
+}
+
+static float resize_eval_source(const tn_eval *e, const resize_side *s, int64_t i) {
+  const char *name = "coordinate_transformation_mode";
+  const float x = (float)i, in = (float)s->in;
+  if (tn_eval_str_is(e, name, "asymmetric")) return x / s->scale;
+  if (tn_eval_str_is(e, name, "tf_half_pixel_for_nn")) return (x + 0.5f) / s->scale;
+  if (tn_eval_str_is(e, name, "align_corners")) return s->out == 1 ? 0 : x * (in - 1) / (s->length - 1);
+  if (tn_eval_str_is(e, name, "pytorch_half_pixel") && s->out == 1) return 0;
+  if (tn_eval_str_is(e, name, "tf_crop_and_resize"))
+    return s->out == 1 ? 0.5f * (s->start + s->end) * (in - 1)
+                       : s->start * (in - 1) + x * (s->end - s->start) * (in - 1) / (s->length - 1);
+  const float half = (x + 0.5f) / s->scale - 0.5f;
+  if (tn_eval_str_is(e, name, "half_pixel_symmetric")) return in / 2 * (1 - (float)s->out / s->length) + half;
+  return half;
+}
+
+static double resize_eval_filter(const tn_eval *e, double d) {
+  const double a = tn_eval_float(e, "cubic_coeff_a");
+  d = fabs(d);
+  if (tn_eval_str_is(e, "mode", "linear")) return fmax(0, 1 - d);
+  if (d <= 1) return (a + 2) * d * d * d - (a + 3) * d * d + 1;
+  return d < 2 ? a * d * d * d - 5 * a * d * d + 8 * a * d - 4 * a : 0;
+}
+
+static int64_t resize_eval_nearest(const tn_eval *e, float x, float scale) {
+  if (tn_eval_str_is(e, "nearest_mode", "floor")) return (int64_t)floorf(x);
+  if (tn_eval_str_is(e, "nearest_mode", "ceil")) return (int64_t)ceilf(x);
+  if (tn_eval_str_is(e, "nearest_mode", "simple")) return scale < 1 ? (int64_t)ceilf(x) : (int64_t)floorf(x);
+  const float below = floorf(x), part = x - below;
+  if (part < 0.5f || (part <= 0.5f && tn_eval_str_is(e, "nearest_mode", "round_prefer_floor"))) return (int64_t)below;
+  return (int64_t)below + 1;
+}
+
+/* Taps of one axis for output position i: input elements (clamped) and weights. */
+static void resize_eval_taps(const tn_eval *e, resize_side *s, int64_t i) {
+  const float x = resize_eval_source(e, s, i);
+  s->outside =
+      tn_eval_str_is(e, "coordinate_transformation_mode", "tf_crop_and_resize") && !(x >= 0 && x <= (float)(s->in - 1));
+  if (s->outside) return;
+  if (tn_eval_str_is(e, "mode", "nearest")) {
+    const int64_t at = resize_eval_nearest(e, x, s->scale);
+    s->index[0] = at < 0 ? 0 : at >= s->in ? s->in - 1 : at;
+    s->weight[0] = 1;
+    return;
+  }
+  const double stretch = tn_eval_int(e, "antialias") && s->scale < 1 ? (double)s->scale : 1;
+  double sum = 0;
+  for (int64_t t = 0; t < s->taps; t++) {
+    const int64_t at = (int64_t)floorf(x) - s->taps / 2 + 1 + t;
+    s->weight[t] = resize_eval_filter(e, ((double)at - (double)x) * stretch);
+    if (tn_eval_int(e, "exclude_outside") && (at < 0 || at >= s->in)) s->weight[t] = 0;
+    s->index[t] = at < 0 ? 0 : at >= s->in ? s->in - 1 : at;
+    sum += s->weight[t];
+  }
+  for (int64_t t = 0; t < s->taps; t++) s->weight[t] /= sum;
+}
+
+/* Sum over all combinations of taps. */
+static double resize_eval_sum(const tn_lit *x, const resize_side *side) {
+  int64_t tap[TN_MAX_RANK] = {0};
+  double sum = 0;
+  for (;;) {
+    double weight = 1;
+    int64_t at = 0;
+    for (int a = 0; a < x->rank; a++) {
+      weight *= side[a].weight[tap[a]];
+      at = at * side[a].in + side[a].index[tap[a]];
+    }
+    sum += weight * tn_lit_f64(x, at);
+    int a = x->rank - 1;
+    while (a >= 0 && ++tap[a] == side[a].taps) tap[a--] = 0;
+    if (a < 0) return sum;
+  }
+}
+
+static tn_status resize_eval_begin(tn_eval *e, resize_side *side, tn_lit **y) {
+  const tn_lit *x = e->in[RESIZE_X], *roi = resize_lit(e, RESIZE_ROI);
+  int n, axes[TN_MAX_RANK];
+  int64_t dims[TN_MAX_RANK];
+  TN_TRY(resize_eval_axes(e, x->rank, &n, axes));
+  for (int a = 0; a < x->rank; a++)
+    side[a] = (resize_side){.in = x->dims[a], .out = x->dims[a], .scale = 1, .length = (float)x->dims[a], .end = 1};
+  TN_TRY(resize_eval_sizes(e, n, axes, side));
+  for (int i = 0; i < n && roi; i++) {
+    if (roi->count != 2 * n) return tn_eval_fail(e, TN_MISMATCH, "roi has %lld entries", (long long)roi->count);
+    side[axes[i]].start = (float)tn_lit_f64(roi, i);
+    side[axes[i]].end = (float)tn_lit_f64(roi, n + i);
+  }
+  const bool nearest = tn_eval_str_is(e, "mode", "nearest");
+  for (int a = 0; a < x->rank; a++) {
+    double reach = tn_eval_str_is(e, "mode", "cubic") ? 2 : 1;
+    if (tn_eval_int(e, "antialias") && side[a].scale < 1) reach = ceil(reach / (double)side[a].scale);
+    if (reach > 1e6) return tn_eval_fail(e, TN_LIMIT, "scale %g is too small", (double)side[a].scale);
+    side[a].taps = nearest ? 1 : 2 * (int64_t)reach;
+    side[a].index = TN_NEW_ARRAY(e->arena, int64_t, side[a].taps);
+    side[a].weight = TN_NEW_ARRAY(e->arena, double, side[a].taps);
+    dims[a] = side[a].out;
+  }
+  return tn_eval_out(e, 0, x->dtype, x->rank, dims, y);
+}
+
+static tn_status resize_eval(tn_eval *e) {
+  const tn_lit *x = e->in[RESIZE_X];
+  resize_side side[TN_MAX_RANK];
+  tn_lit *y;
+  TN_TRY(resize_eval_begin(e, side, &y));
+  const bool copies = tn_eval_str_is(e, "mode", "nearest");
+  for (int64_t i = 0; i < y->count; i++) {
+    int64_t rest = i, at = 0;
+    bool outside = false;
+    for (int a = x->rank - 1; a >= 0; a--) {
+      resize_eval_taps(e, &side[a], rest % side[a].out);
+      rest /= side[a].out;
+      outside = outside || side[a].outside;
+    }
+    for (int a = 0; a < x->rank && copies && !outside; a++) at = at * side[a].in + side[a].index[0];
+    if (outside)
+      tn_store_f64(y->dtype, tn_lit_data(y), i, tn_eval_float(e, "extrapolation_value"));
+    else if (copies)
+      tn_copy_element(y->dtype, tn_lit_data(y), i, x->data, at);
+    else
+      tn_store_f64(y->dtype, tn_lit_data(y), i, resize_eval_sum(x, side));
+  }
+  return TN_OK;
+}
+
+/* The first Resize and Upsample: asymmetric coordinates; nearest rounds down, or up when shrinking. */
+static tn_status resize_import_scales(tn_import *im, tn_value *scales) {
+  tn_value *in[4] = {im->n_in > 0 ? im->in[0] : NULL, NULL, scales, NULL};
+  if (!in[0] || !scales) return tn_import_fail(im, TN_INVALID, "input x or scales is missing");
+  tn_node *node = tn_import_node(im, "resize", in, 3, im->n_out);
+  tn_str mode;
+  TN_TRY(tn_import_str(im, "mode", "nearest", &mode));
+  if (!tn_str_is(mode, "nearest") && !tn_str_is(mode, "linear") && !tn_str_is(mode, "bilinear"))
+    return tn_import_fail(im, TN_INVALID, "unknown mode '%.*s'", (int)(mode.len > 40 ? 40 : mode.len), mode.ptr);
+  tn_import_set_str(node, "mode", tn_str_is(mode, "nearest") ? "nearest" : "linear");
+  tn_import_set_str(node, "coordinate_transformation_mode", "asymmetric");
+  tn_import_set_str(node, "nearest_mode", "simple");
+  tn_import_finish(im, node);
+  return TN_OK;
+}
+
+static tn_status resize_import_10(tn_import *im) { return resize_import_scales(im, im->n_in > 1 ? im->in[1] : NULL); }
+
+static tn_value *resize_const_floats(tn_import *im, const double *v, int64_t n) {
+  tn_lit *l = tn_lit_new(&im->ctx->arena, TN_F32, 1, &n);
+  for (int64_t i = 0; i < n; i++) tn_store_f64(TN_F32, tn_lit_data(l), i, v[i]);
+  return tn_import_const_lit(im, l);
+}
+
+static tn_status resize_import_upsample_7(tn_import *im) {
+  const tn_attr *scales;
+  TN_TRY(tn_import_get(im, "scales", TN_ATTR_FLOATS, &scales));
+  if (!scales) return tn_import_fail(im, TN_INVALID, "attribute 'scales' is missing");
+  return resize_import_scales(im, resize_const_floats(im, scales->floats, scales->n));
+}
+
+static tn_status resize_import_upsample_1(tn_import *im) {
+  double scales[4] = {1, 1, 0, 0};
+  TN_TRY(tn_import_float(im, "height_scale", 0, &scales[2]));
+  TN_TRY(tn_import_float(im, "width_scale", 0, &scales[3]));
+  return resize_import_scales(im, resize_const_floats(im, scales, 4));
+}
+
+TN_OP(resize){
+    .name = "resize",
+    .in = {{"x", TN_SET_ALL, "T1", 0},
+           {"roi", TN_SET_FLOATS, "T2", TN_PORT_OPTIONAL},
+           {"scales", TN_SET(F32), NULL, TN_PORT_OPTIONAL},
+           {"sizes", TN_SET(I64), NULL, TN_PORT_OPTIONAL}},
+    .out = {{"y", TN_SET_ALL, "T1", 0}},
+    .attrs = {{"antialias", TN_ATTR_INT, .has_default = true},
+              {"axes", .kind = TN_ATTR_INTS},
+              {"coordinate_transformation_mode", TN_ATTR_STR, .s = "half_pixel"},
+              {"cubic_coeff_a", TN_ATTR_FLOAT, .f = -0.75},
+              {"exclude_outside", TN_ATTR_INT, .has_default = true},
+              {"extrapolation_value", TN_ATTR_FLOAT, .has_default = true},
+              {"keep_aspect_ratio_policy", TN_ATTR_STR, .s = "stretch"},
+              {"mode", TN_ATTR_STR, .s = "nearest"},
+              {"nearest_mode", TN_ATTR_STR, .s = "round_prefer_floor"}},
+    .type = tn_type_as_input,
+    .shape = resize_shape,
+    .eval = resize_eval,
+    .kernel = "resize",
+    .traits = TN_TRAIT_PURE,
+    .accuracy = {TN_ACC_REL, 1e-5},
+    .doc = "resamples along axes: nearest, linear or cubic, by scales or to sizes",
+};
+
+TN_ONNX(ai, Resize, 10, 10, resize, resize_import_10)
+TN_ONNX(ai, Resize, 11, TN_LATEST, resize, tn_import_same)
+TN_ONNX(ai, Upsample, 1, 6, resize, resize_import_upsample_1)
+TN_ONNX(ai, Upsample, 7, 8, resize, resize_import_upsample_7)
+TN_ONNX(ai, Upsample, 9, TN_LATEST, resize, resize_import_10)
