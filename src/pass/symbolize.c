@@ -4,7 +4,7 @@
  *
  *   (%x: f32[?,3,H])           ->  (%x: f32[x_d0,3,H])         x_d0 = dim 0 of x, H = dim 2 of x
  *   (%m: i64[past + seq])      ->  seq := m_d0 - past          when `past` has a source of its own
- *   (%shape: i64[2])           ->  contents `shape[0]`, `shape[1]`, when a shape depends on them
+ *   (%shape: i64[2])           ->  contents `shape_e0`, `shape_e1`, when a shape depends on them
  */
 #include "pass/pass.h"
 
@@ -174,7 +174,7 @@ static void symbolize_content(tn_graph *g, tn_value *v) {
   if (!tn_type_const_dims(&type, type.rank == 1 ? &n : NULL) || n > SYMBOLIZE_MAX_CONTENT) return;
   tn_elem *elems = TN_NEW_ARRAY(&g->ctx->arena, tn_elem, n + 1);
   for (int64_t k = 0; k < n; k++) {
-    tn_symbol *s = tn_sym_fresh_symbol(g->syms, tn_arena_printf(&g->ctx->arena, "%s[%lld]", v->name, (long long)k));
+    tn_symbol *s = tn_sym_fresh_symbol(g->syms, tn_arena_printf(&g->ctx->arena, "%s_e%lld", v->name, (long long)k));
     s->source = TN_SOURCE_ELEM;
     s->value = v->id;
     s->index = k;
