@@ -178,7 +178,7 @@ static bool assume_eq(tn_symtab *t, tn_sym e) {
   if (p.n == 1 && tn_sym_is_mod(first) && (p.at[0].coef == 1 || p.at[0].coef == -1) && p.k != INT64_MIN)
     return assume_multiple(t, first, p.at[0].coef == 1 ? -p.k : p.k);
   if (p.n == 2 && p.k == 0 && first->kind == TN_SYM_VAR && p.at[1].mono->kind == TN_SYM_VAR &&
-      p.at[0].coef + p.at[1].coef == 0 && (p.at[0].coef == 1 || p.at[0].coef == -1))
+      (p.at[0].coef == 1 || p.at[0].coef == -1) && p.at[1].coef == -p.at[0].coef)
     return assume_same(t, first, p.at[1].mono);
   return true;
 }

@@ -28,7 +28,7 @@ static bool divide_take_multiples(divide_state *d) {
     tn_poly_push(&d->q, term->mono, whole * d->sign);
   }
   if (tn_floordiv_i64(d->num.k, d->k, &c) && c != 0) {
-    d->num.k -= c * d->k;
+    if (!tn_mod_i64(d->num.k, d->k, &d->num.k)) d->num.overflow = true;
     tn_poly_addk(&d->q, c * d->sign);
   }
   tn_poly_merge(&d->num);
