@@ -128,6 +128,25 @@ tn_status tn_op_eval_index(tn_eval *e, const tn_lit *indices, int64_t k, int64_t
   return TN_OK;
 }
 
+void tn_op_sort(tn_arena *arena, int64_t *places, int64_t n, bool (*before)(const void *arg, int64_t a, int64_t b),
+                const void *arg) {
+  int64_t *from = places, *to = TN_NEW_ARRAY(arena, int64_t, n > 0 ? n : 1);
+  for (int64_t width = 1; width < n; width *= 2) {
+    for (int64_t lo = 0; lo < n; lo += 2 * width) {
+      const int64_t mid = n - lo < width ? n : lo + width, hi = n - mid < width ? n : mid + width;
+      int64_t a = lo, b = mid;
+      for (int64_t i = lo; i < hi; i++) {
+        const bool take_b = a == mid || (b < hi && before(arg, from[b], from[a]));
+        to[i] = take_b ? from[b++] : from[a++];
+      }
+    }
+    int64_t *const other = from;
+    from = to;
+    to = other;
+  }
+  if (from != places && n > 0) memcpy(places, from, (size_t)n * sizeof *places);
+}
+
 tn_status tn_import_axes_attr(tn_import *im) {
   tn_value *in[2] = {im->n_in > 0 ? im->in[0] : NULL, NULL};
   TN_TRY(tn_import_attr_to_input(im, "axes", 1, &in[1]));

@@ -41,6 +41,10 @@ static inline int64_t tn_op_dot(int rank, const int64_t *index, const int64_t *s
   return at;
 }
 
+/* Sorts places stably; before(arg, a, b): must a come before b? */
+void tn_op_sort(tn_arena *arena, int64_t *places, int64_t n, bool (*before)(const void *arg, int64_t a, int64_t b),
+                const void *arg);
+
 /* Importer of forms whose INTS attribute `axes` became input 1; everything else is the same. */
 tn_status tn_import_axes_attr(tn_import *im);
 
