@@ -59,6 +59,11 @@ typedef struct tn_test_tensor tn_test_tensor;
 tn_status tn_test_tensor_read(const char *path, tn_value_kind kind, tn_test_tensor **out, const tn_tensor **out_tensor, tn_report **out_report);
 void tn_test_tensor_release(tn_test_tensor *t);
 
+/* An expression in symbols ("2*S + 1") evaluated for the n names and values. INVALID with the name of the first symbol
+ * that is not among them in `missing` (cut to `room` bytes with its NUL); `missing` is "" after any other failure. */
+tn_status tn_tool_eval(const char *expr, const char *const *names, const int64_t *values, size_t n, int64_t *out,
+                       char *missing, size_t room);
+
 /* Element access for any type, as double / int64 (complex: real part). */
 double tn_tensor_f64(const tn_tensor *t, int64_t i);
 int64_t tn_tensor_i64(const tn_tensor *t, int64_t i);

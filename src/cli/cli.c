@@ -1,0 +1,123 @@
+/* Messages, memory and reports of the commands. */
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct cli_block {
+  struct cli_block *next;
+  max_align_t data[];
+} cli_block;
+
+static cli_block *cli_blocks;
+
+void *tn_cli_alloc(size_t n, size_t size) {
+  size_t bytes;
+  cli_block *block = NULL;
+  if (!__builtin_mul_overflow(n, size, &bytes) && bytes < SIZE_MAX - sizeof(cli_block) - 1)
+    block = calloc(1, sizeof(cli_block) + bytes + 1);
+  if (!block) {
+    tn_cli_error("out of memory");
+    exit(tn_status_exit_code(TN_OOM));
+  }
+  block->next = cli_blocks;
+  cli_blocks = block;
+  return block->data;
+}
+
+void tn_cli_drop(void) {
+  while (cli_blocks) {
+    cli_block *const next = cli_blocks->next;
+    free(cli_blocks);
+    cli_blocks = next;
+  }
+}
+
+void *tn_cli_grow(void *items, size_t n, size_t size) {
+  if (n & (n - 1) || n == 1) return items; /* room was made at the last power of two, and for 2 at 0 */
+  void *const grown = tn_cli_alloc(n ? 2 * n : 2, size);
+  if (n) memcpy(grown, items, n * size);
+  return grown;
+}
+
+char *tn_cli_print(const char *fmt, ...) {
+  va_list ap;
+  va_start(ap, fmt);
+  const int len = vsnprintf(NULL, 0, fmt, ap);
+  va_end(ap);
+  const size_t room = (size_t)(len < 0 ? 0 : len) + 1;
+  char *const text = tn_cli_alloc(room, 1);
+  va_start(ap, fmt);
+  vsnprintf(text, room, fmt, ap);
+  va_end(ap);
+  return text;
+}
+
+static void TN_CLI_PRINTF(2, 0) cli_say(const char *kind, const char *fmt, va_list ap) {
+  fflush(stdout);
+  fprintf(stderr, "tenon: %s: ", kind);
+  vfprintf(stderr, fmt, ap);
+  fputc('\n', stderr);
+}
+
+void tn_cli_error(const char *fmt, ...) {
+  va_list ap;
+  va_start(ap, fmt);
+  cli_say("error", fmt, ap);
+  va_end(ap);
+}
+
+void tn_cli_warning(const char *fmt, ...) {
+  va_list ap;
+  va_start(ap, fmt);
+  cli_say("warning", fmt, ap);
+  va_end(ap);
+}
+
+void tn_cli_note(const char *fmt, ...) {
+  va_list ap;
+  va_start(ap, fmt);
+  cli_say("note", fmt, ap);
+  va_end(ap);
+}
+
+/* The text holds every message in full, further lines of one indented; the severity comes from the message's row. */
+static void cli_print_report(const tn_report *r) {
+  const size_t n = tn_report_count(r);
+  size_t i = 0;
+  for (const char *line = tn_report_text(r); *line;) {
+    const size_t len = strcspn(line, "\n");
+    if (*line != ' ') {
+      char severity = 'e';
+      tn_status status;
+      const char *node, *text;
+      if (i < n) tn_report_get(r, i++, &severity, &status, &node, &text);
+      fprintf(stderr, "tenon: %s", severity == 'w' ? "" : "error: "); /* the text itself says "warning: " */
+    }
+    fwrite(line, 1, len, stderr);
+    fputc('\n', stderr);
+    line += len + (line[len] == '\n');
+  }
+}
+
+int tn_cli_report(tn_status s, tn_report *r) {
+  fflush(stdout);
+  cli_print_report(r);
+  if (s != TN_OK && tn_report_count(r) == 0) tn_cli_error("%s", tn_status_name(s));
+  tn_report_release(r);
+  return tn_status_exit_code(s);
+}
+
+int tn_cli_deliver(tn_blob *b, const char *path) {
+  FILE *const file = path && strcmp(path, "-") != 0 ? fopen(path, "wb") : stdout;
+  bool ok = file != NULL;
+  if (ok) ok = fwrite(b->text, 1, b->len, file) == b->len;
+  if (ok && file == stdout && b->len && b->text[b->len - 1] != '\n') ok = fputc('\n', file) != EOF;
+  const int why = errno;
+  if (file && file != stdout && fclose(file) != 0) ok = false;
+  tn_blob_free(b);
+  if (ok) return TN_EXIT_OK;
+  tn_cli_error("%s: cannot write: %s", path ? path : "standard output", strerror(why));
+  return tn_status_exit_code(TN_IO);
+}

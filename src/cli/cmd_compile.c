@@ -1,0 +1,39 @@
+/* tenon compile: a program file. */
+#include <sys/stat.h>
+
+#include "cli/options.h"
+
+static int compile_write(const char *model, const char *out, const tn_compile_options *o) {
+  tn_program *program = NULL;
+  tn_report *report = NULL;
+  int status = tn_cli_report(tn_compile_file(model, o, &program, &report), report);
+  if (status != TN_EXIT_OK) return status;
+  report = NULL;
+  status = tn_cli_report(tn_program_save(program, out, &report), report);
+  tn_program_free(program);
+  struct stat info;
+  if (status == TN_EXIT_OK && stat(out, &info) == 0) printf("%s: %lld bytes\n", out, (long long)info.st_size);
+  return status;
+}
+
+int tn_cmd_compile(int argc, char **argv) {
+  tn_compile_flags flags = {0};
+  const char *out = NULL;
+  const tn_option options[] = {
+      {.letter = 'o', .name = "output", .arg = "OUT.tnp", .text = &out, .help = "the program file (required)"},
+      TN_COMPILE_ROWS(flags),
+  };
+  const tn_usage usage = {
+      .command = "compile", .operands = "MODEL", .min_operands = 1, .max_operands = 1,
+      .about = "Compiles MODEL once for all shapes. The program runs with `tenon run OUT.tnp` and needs no compiler.",
+      .options = options, .n_options = TN_CLI_COUNT(options)};
+  tn_texts operands;
+  const int status = tn_options_parse(&usage, argc, argv, &operands);
+  if (status != TN_OPTIONS_GO_ON) return status;
+  if (!out) {
+    tn_cli_error("-o OUT.tnp is missing");
+    return TN_EXIT_USAGE;
+  }
+  const tn_compile_options o = tn_compile_flags_get(&flags);
+  return compile_write(operands.items[0], out, &o);
+}

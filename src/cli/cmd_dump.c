@@ -1,0 +1,34 @@
+/* tenon dump: the graph or the program as text. */
+#include "cli/options.h"
+
+int tn_cmd_dump(int argc, char **argv) {
+  tn_compile_flags flags = {0};
+  tn_tool_opt_options o = {.size = sizeof o, .stop_after_edits = -1};
+  bool is_program = false, has_locations = false, has_times = false;
+  const char *out = NULL;
+  const tn_option options[] = {
+      {.letter = 'o', .name = "output", .arg = "FILE", .text = &out, .help = "instead of standard output"},
+      {.name = "program", .flag = &is_program, .help = "the program's listing instead of the graph"},
+      {.name = "stop-after", .arg = "PASS", .text = &o.stop_after, .help = "the graph as it is after that pass"},
+      {.name = "dump-dir", .arg = "DIR", .text = &o.dump_dir, .help = "write DIR/NN-pass.tn after every pass"},
+      {.name = "locations", .flag = &has_locations, .help = "print each node's name in the model"},
+      {.name = "time-passes", .flag = &has_times, .help = "print the time of every pass"},
+      TN_COMPILE_ROWS(flags),
+  };
+  const tn_usage usage = {.command = "dump", .operands = "MODEL", .min_operands = 1, .max_operands = 1,
+                          .about = "Compiles MODEL and prints its graph as text IR, or its program.",
+                          .options = options, .n_options = TN_CLI_COUNT(options)};
+  tn_texts operands;
+  const int status = tn_options_parse(&usage, argc, argv, &operands);
+  if (status != TN_OPTIONS_GO_ON) return status;
+  const tn_compile_options compile = tn_compile_flags_get(&flags);
+  o.compile = &compile;
+  o.program = is_program;
+  o.locations = has_locations;
+  o.time_passes = has_times;
+  tn_blob text = {0};
+  tn_report *report = NULL;
+  const tn_status done = tn_tool_opt(operands.items[0], &o, &text, &report);
+  const int code = tn_cli_report(done, report);
+  return done == TN_OK ? tn_cli_deliver(&text, out) : code;
+}

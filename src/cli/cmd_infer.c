@@ -1,0 +1,27 @@
+/* tenon infer: symbolic shapes. */
+#include "cli/options.h"
+
+int tn_cmd_infer(int argc, char **argv) {
+  tn_compile_flags flags = {0};
+  const char *out = NULL;
+  bool is_json = false;
+  const tn_option options[] = {
+      {.letter = 'o', .name = "output", .arg = "OUT.onnx", .text = &out, .help = "copy of the model with the shapes in it"},
+      {.name = "json", .flag = &is_json, .help = "print JSON: symbols, values, checks, warnings"},
+      TN_COMPILE_ROWS(flags),
+  };
+  const tn_usage usage = {
+      .command = "infer", .operands = "MODEL", .min_operands = 1, .max_operands = 1,
+      .about = "Prints the type and symbolic shape of every value. OUT.onnx is MODEL byte for byte but for its\n"
+               "value_info and output shapes.",
+      .options = options, .n_options = TN_CLI_COUNT(options)};
+  tn_texts operands;
+  const int status = tn_options_parse(&usage, argc, argv, &operands);
+  if (status != TN_OPTIONS_GO_ON) return status;
+  const tn_compile_options o = tn_compile_flags_get(&flags);
+  tn_blob text = {0};
+  tn_report *report = NULL;
+  const tn_status done = tn_tool_infer(operands.items[0], &o, is_json, out, &text, &report);
+  const int code = tn_cli_report(done, report);
+  return done == TN_OK ? tn_cli_deliver(&text, NULL) : code;
+}
