@@ -90,13 +90,13 @@ static tn_status binary_chain(tn_kcall *k, const binary_row *row) {
   [TN_U16] = id##_u16, [TN_U32] = id##_u32, [TN_U64] = id##_u64
 
 /* A numeric operator: float expression, signed and unsigned integer expressions. */
-#define TN_ARITH_KERNEL(id, f_expr, d_expr, i_expr, u_expr)                                  \
-  BINARY_FLOATS(id, f_expr, d_expr)                                                          \
-  BINARY_INTS(id, i_expr, u_expr)                                                            \
-  static const binary_row id##_row = {.fn = {BINARY_FLOAT_SLOTS(id), BINARY_INT_SLOTS(id)}}; \
-  TN_KERNEL(id, TN_K_SIZES) {                                                                \
-    return binary_run(k, &id##_row);                                                         \
-  }
+#define ARITH_ROW(id, f_expr, d_expr, i_expr, u_expr) \
+  BINARY_FLOATS(id, f_expr, d_expr)                   \
+  BINARY_INTS(id, i_expr, u_expr)                     \
+  static const binary_row id##_row = {.fn = {BINARY_FLOAT_SLOTS(id), BINARY_INT_SLOTS(id)}};
+#define TN_ARITH_KERNEL(id, f_expr, d_expr, i_expr, u_expr) \
+  ARITH_ROW(id, f_expr, d_expr, i_expr, u_expr)             \
+  TN_KERNEL(id, TN_K_SIZES) { return binary_run(k, &id##_row); }
 
 #define BINARY_WRAP(a, op, b) ((uint64_t)(a)op(uint64_t)(b))
 /* Division by zero gives 0 and the one overflowing quotient wraps: a kernel never traps. */
@@ -108,9 +108,7 @@ static int64_t binary_floor_mod(int64_t a, int64_t b) {
   int64_t r;
   return tn_mod_i64(a, b, &r) ? r : 0;
 }
-static int64_t binary_trunc_mod(int64_t a, int64_t b) {
-  return b == 0 || b == -1 ? 0 : a % b;
-}
+static int64_t binary_trunc_mod(int64_t a, int64_t b) { return b == 0 || b == -1 ? 0 : a % b; }
 static int64_t binary_int_pow(int64_t a, int64_t b) {
   if (b < 0) return a == 1 ? 1 : (a == -1 ? (b & 1 ? -1 : 1) : 0);
   uint64_t r = 1, x = (uint64_t)a;
@@ -128,22 +126,18 @@ TN_ARITH_KERNEL(add, a + b, a + b, BINARY_WRAP(a, +, b), a + b)
 TN_ARITH_KERNEL(sub, a - b, a - b, BINARY_WRAP(a, -, b), a - b)
 TN_ARITH_KERNEL(mul, a *b, a *b, BINARY_WRAP(a, *, b), BINARY_WRAP(a, *, b))
 TN_ARITH_KERNEL(div, a / b, a / b, BINARY_DIV(a, b), b == 0 ? 0 : a / b)
-TN_ARITH_KERNEL(mod_floor, fmodf(a, b), fmod(a, b), binary_floor_mod(a, b), b == 0 ? 0 : a % b)
-TN_ARITH_KERNEL(mod_trunc, fmodf(a, b), fmod(a, b), binary_trunc_mod(a, b), b == 0 ? 0 : a % b)
+ARITH_ROW(mod_floor, fmodf(a, b), fmod(a, b), binary_floor_mod(a, b), b == 0 ? 0 : a % b)
+ARITH_ROW(mod_trunc, fmodf(a, b), fmod(a, b), binary_trunc_mod(a, b), b == 0 ? 0 : a % b)
 TN_ARITH_KERNEL(prelu, a < 0 ? a * b : a, a < 0 ? a * b : a, a < 0 ? BINARY_WRAP(a, *, b) : (uint64_t)a, a)
 
 #define TN_CHAIN_KERNEL(id, f_expr, i_expr)                                                  \
   BINARY_FLOATS(id, f_expr, f_expr)                                                          \
   BINARY_INTS(id, i_expr, i_expr)                                                            \
   static const binary_row id##_row = {.fn = {BINARY_FLOAT_SLOTS(id), BINARY_INT_SLOTS(id)}}; \
-  TN_KERNEL(id, TN_K_SIZES) {                                                                \
-    return binary_chain(k, &id##_row);                                                       \
-  }
+  TN_KERNEL(id, TN_K_SIZES) { return binary_chain(k, &id##_row); }
 TN_CHAIN_KERNEL(max, BINARY_MAX(a, b), a > b ? a : b)
 TN_CHAIN_KERNEL(min, BINARY_MIN(a, b), a < b ? a : b)
-TN_KERNEL(sum, TN_K_SIZES) {
-  return binary_chain(k, &add_row);
-}
+TN_KERNEL(sum, TN_K_SIZES) { return binary_chain(k, &add_row); }
 
 static void mean_scale(void *arg, int64_t begin, int64_t end, int worker) {
   const tn_kcall *const k = arg;
@@ -157,14 +151,10 @@ TN_KERNEL(mean, TN_K_SIZES) {
   return TN_OK;
 }
 
-TN_KERNEL(mod, TN_K_SIZES) {
-  return binary_run(k, tn_k_int(k, "fmod", 0) ? &mod_trunc_row : &mod_floor_row);
-}
+TN_KERNEL(mod, TN_K_SIZES) { return binary_run(k, tn_k_int(k, "fmod", 0) ? &mod_trunc_row : &mod_floor_row); }
 
 /* Pow: the exponent may have another type; it is read as double (or int64 for integer bases). */
-static double binary_pow(double a, double b) {
-  return b == 2 ? a * a : (b == 0.5 && a >= 0 ? sqrt(a) : pow(a, b));
-}
+static double binary_pow(double a, double b) { return b == 2 ? a * a : (b == 0.5 && a >= 0 ? sqrt(a) : pow(a, b)); }
 BINARY_LOOP(pow, f32, float, float, b == 2.0f ? a * a : (b == 0.5f && a >= 0 ? sqrtf(a) : powf(a, b)))
 BINARY_LOOP(pow, f64, double, double, binary_pow(a, b))
 static const binary_row pow_row = {.fn = {BINARY_FLOAT_SLOTS(pow)}};
@@ -218,9 +208,7 @@ TN_KERNEL(pow, TN_K_SIZES) {
   BINARY_LOOP(id, u64, uint64_t, uint8_t, expr)                                                                  \
   static const binary_row id##_row = {.fn = {BINARY_FLOAT_SLOTS(id), BINARY_INT_SLOTS(id), [TN_BOOL] = id##_u8}, \
                                       .to_bool = true};                                                          \
-  TN_KERNEL(id, TN_K_SIZES) {                                                                                    \
-    return binary_run(k, &id##_row);                                                                             \
-  }
+  TN_KERNEL(id, TN_K_SIZES) { return binary_run(k, &id##_row); }
 TN_COMPARE_KERNEL(less, a < b)
 TN_COMPARE_KERNEL(less_or_equal, a <= b)
 TN_COMPARE_KERNEL(greater, a > b)
@@ -246,42 +234,38 @@ static const binary_row equal_row = {.fn = {[TN_F32] = equal_f32,
                                             [TN_U64] = equal_u64,
                                             [TN_STR] = equal_str},
                                      .to_bool = true};
-TN_KERNEL(equal, TN_K_SIZES) {
-  return binary_run(k, &equal_row);
-}
+TN_KERNEL(equal, TN_K_SIZES) { return binary_run(k, &equal_row); }
 
 /* Logic on bool, and bits on integers. */
 #define TN_LOGIC_KERNEL(id, expr)                                   \
   BINARY_LOOP(id, u8, uint8_t, uint8_t, expr)                       \
   static const binary_row id##_row = {.fn = {[TN_BOOL] = id##_u8}}; \
-  TN_KERNEL(id, TN_K_SIZES) {                                       \
-    return binary_run(k, &id##_row);                                \
-  }
+  TN_KERNEL(id, TN_K_SIZES) { return binary_run(k, &id##_row); }
 TN_LOGIC_KERNEL(and, a &b & 1)
 TN_LOGIC_KERNEL(or, (a | b) & 1)
 TN_LOGIC_KERNEL(xor, (a ^ b) & 1)
 
-#define TN_BITS_KERNEL(id, expr)                                    \
-  BINARY_LOOP(id, u8, uint8_t, uint8_t, expr)                       \
-  BINARY_LOOP(id, u16, uint16_t, uint16_t, expr)                    \
-  BINARY_LOOP(id, u32, uint32_t, uint32_t, expr)                    \
-  BINARY_LOOP(id, u64, uint64_t, uint64_t, expr)                    \
-  static const binary_row id##_row = {.fn = {[TN_I8] = id##_u8,     \
-                                             [TN_U8] = id##_u8,     \
-                                             [TN_I16] = id##_u16,   \
-                                             [TN_U16] = id##_u16,   \
-                                             [TN_I32] = id##_u32,   \
-                                             [TN_U32] = id##_u32,   \
-                                             [TN_I64] = id##_u64,   \
-                                             [TN_U64] = id##_u64}}; \
-  TN_KERNEL(id, TN_K_SIZES) {                                       \
-    return binary_run(k, &id##_row);                                \
-  }
+#define BITS_ROW(id, expr)                                        \
+  BINARY_LOOP(id, u8, uint8_t, uint8_t, expr)                     \
+  BINARY_LOOP(id, u16, uint16_t, uint16_t, expr)                  \
+  BINARY_LOOP(id, u32, uint32_t, uint32_t, expr)                  \
+  BINARY_LOOP(id, u64, uint64_t, uint64_t, expr)                  \
+  static const binary_row id##_row = {.fn = {[TN_I8] = id##_u8,   \
+                                             [TN_U8] = id##_u8,   \
+                                             [TN_I16] = id##_u16, \
+                                             [TN_U16] = id##_u16, \
+                                             [TN_I32] = id##_u32, \
+                                             [TN_U32] = id##_u32, \
+                                             [TN_I64] = id##_u64, \
+                                             [TN_U64] = id##_u64}};
+#define TN_BITS_KERNEL(id, expr) \
+  BITS_ROW(id, expr)             \
+  TN_KERNEL(id, TN_K_SIZES) { return binary_run(k, &id##_row); }
 TN_BITS_KERNEL(bitwise_and, a &b)
 TN_BITS_KERNEL(bitwise_or, a | b)
 TN_BITS_KERNEL(bitwise_xor, a ^ b)
-TN_BITS_KERNEL(shift_left, b >= 8 * sizeof(a) ? 0 : (uint64_t)a << b)
-TN_BITS_KERNEL(shift_right, b >= 8 * sizeof(a) ? 0 : (uint64_t)a >> b)
+BITS_ROW(shift_left, b >= 8 * sizeof(a) ? 0 : (uint64_t)a << b)
+BITS_ROW(shift_right, b >= 8 * sizeof(a) ? 0 : (uint64_t)a >> b)
 TN_KERNEL(bit_shift, TN_K_SIZES) {
   return binary_run(k, tn_k_str_is(k, "direction", "LEFT") ? &shift_left_row : &shift_right_row);
 }

@@ -57,14 +57,14 @@ static tn_status unary_run(tn_kcall *k, const unary_row *row) {
     }                                                                                                              \
   }
 
-/* A float operator. In the double expression the same names mean double. */
-#define TN_UNARY_KERNEL(id, f32_expr, f64_expr, ...)                                             \
-  UNARY_LOOP(id, f32, float, float, f32_expr)                                                    \
-  UNARY_LOOP(id, f64, double, double, f64_expr)                                                  \
-  static const unary_row id##_row = {.f32 = id##_f32, .f64 = id##_f64, .params = {__VA_ARGS__}}; \
-  TN_KERNEL(id, TN_K_SIZES) {                                                                    \
-    return unary_run(k, &id##_row);                                                              \
-  }
+/* A float function. In the double expression the same names mean double. */
+#define UNARY_ROW(id, f32_expr, f64_expr, ...)  \
+  UNARY_LOOP(id, f32, float, float, f32_expr)   \
+  UNARY_LOOP(id, f64, double, double, f64_expr) \
+  static const unary_row id##_row = {.f32 = id##_f32, .f64 = id##_f64, .params = {__VA_ARGS__}};
+#define TN_UNARY_KERNEL(id, f32_expr, f64_expr, ...) \
+  UNARY_ROW(id, f32_expr, f64_expr, __VA_ARGS__)     \
+  TN_KERNEL(id, TN_K_SIZES) { return unary_run(k, &id##_row); }
 
 /* A float and signed integer operator; unsigned ones take the u_expr. */
 #define TN_NUMERIC_KERNEL(id, f32_expr, f64_expr, i_expr, u_expr)    \
@@ -88,26 +88,16 @@ static tn_status unary_run(tn_kcall *k, const unary_row *row) {
                                               [TN_U16] = id##_u16,   \
                                               [TN_U32] = id##_u32,   \
                                               [TN_U64] = id##_u64}}; \
-  TN_KERNEL(id, TN_K_SIZES) {                                        \
-    return unary_run(k, &id##_row);                                  \
-  }
+  TN_KERNEL(id, TN_K_SIZES) { return unary_run(k, &id##_row); }
 
-static double unary_round_even(double x) {
-  return nearbyint(x);
-}
+static double unary_round_even(double x) { return nearbyint(x); }
 
-static double unary_gelu(double x) {
-  return 0.5 * x * (1 + erf(x * 0.70710678118654752440));
-}
+static double unary_gelu(double x) { return 0.5 * x * (1 + erf(x * 0.70710678118654752440)); }
 static double unary_gelu_tanh(double x) {
   return 0.5 * x * (1 + tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x)));
 }
-static double unary_softplus(double x) {
-  return x > 0 ? x + log1p(exp(-x)) : log1p(exp(x));
-}
-static float unary_softplusf(float x) {
-  return x > 0 ? x + log1pf(expf(-x)) : log1pf(expf(x));
-}
+static double unary_softplus(double x) { return x > 0 ? x + log1p(exp(-x)) : log1p(exp(x)); }
+static float unary_softplusf(float x) { return x > 0 ? x + log1pf(expf(-x)) : log1pf(expf(x)); }
 static double unary_shrink(double x, double lambd, double bias) {
   return x < -lambd ? x + bias : (x > lambd ? x - bias : 0);
 }
@@ -145,8 +135,8 @@ TN_UNARY_KERNEL(softplus, unary_softplusf(x), unary_softplus(x), NULL)
 TN_UNARY_KERNEL(softsign, x / (1.0f + fabsf(x)), x / (1.0 + fabs(x)), NULL)
 TN_UNARY_KERNEL(mish, x *tanhf(unary_softplusf(x)), x *tanh(unary_softplus(x)), NULL)
 TN_UNARY_KERNEL(hardswish, x *fminf(1.0f, fmaxf(0.0f, x *(1.0f / 6) + 0.5f)), x *fmin(1, fmax(0, x / 6 + 0.5)), NULL)
-TN_UNARY_KERNEL(gelu_erf, (float)unary_gelu((double)x), unary_gelu(x), NULL)
-TN_UNARY_KERNEL(gelu_tanh, (float)unary_gelu_tanh((double)x), unary_gelu_tanh(x), NULL)
+UNARY_ROW(gelu_erf, (float)unary_gelu((double)x), unary_gelu(x), NULL)
+UNARY_ROW(gelu_tanh, (float)unary_gelu_tanh((double)x), unary_gelu_tanh(x), NULL)
 TN_UNARY_KERNEL(swish, x *tn_sigmoidf((float)p[0] * x), x / (1.0 + exp(-p[0] * x)), "alpha")
 TN_UNARY_KERNEL(elu, x < 0 ? (float)p[0] * expm1f(x) : x, x < 0 ? p[0] * expm1(x) : x, "alpha")
 TN_UNARY_KERNEL(celu, x < 0 ? (float)p[0] * expm1f(x / (float)p[0]) : x, x < 0 ? p[0] * expm1(x / p[0]) : x, "alpha")
@@ -184,15 +174,11 @@ static const unary_row shrink_row = {.f32 = shrink_f32,
                                               [TN_U32] = shrink_u32,
                                               [TN_U64] = shrink_u64},
                                      .params = {"lambd", "bias"}};
-TN_KERNEL(shrink, TN_K_SIZES) {
-  return unary_run(k, &shrink_row);
-}
+TN_KERNEL(shrink, TN_K_SIZES) { return unary_run(k, &shrink_row); }
 
 UNARY_LOOP(not, u8, uint8_t, uint8_t, !x)
 static const unary_row not_row = {.ints = {[TN_BOOL] = not_u8}};
-TN_KERNEL(not, TN_K_SIZES) {
-  return unary_run(k, &not_row);
-}
+TN_KERNEL(not, TN_K_SIZES) { return unary_run(k, &not_row); }
 
 UNARY_LOOP(bitwise_not, u8, uint8_t, uint8_t, ~x)
 UNARY_LOOP(bitwise_not, u16, uint16_t, uint16_t, ~x)
@@ -206,16 +192,12 @@ static const unary_row bitwise_not_row = {.ints = {[TN_I8] = bitwise_not_u8,
                                                    [TN_U16] = bitwise_not_u16,
                                                    [TN_U32] = bitwise_not_u32,
                                                    [TN_U64] = bitwise_not_u64}};
-TN_KERNEL(bitwise_not, TN_K_SIZES) {
-  return unary_run(k, &bitwise_not_row);
-}
+TN_KERNEL(bitwise_not, TN_K_SIZES) { return unary_run(k, &bitwise_not_row); }
 
 UNARY_LOOP(isnan, f32, float, uint8_t, x != x)
 UNARY_LOOP(isnan, f64, double, uint8_t, x != x)
 static const unary_row isnan_row = {.f32 = isnan_f32, .f64 = isnan_f64, .to_bool = true};
-TN_KERNEL(isnan, TN_K_SIZES) {
-  return unary_run(k, &isnan_row);
-}
+TN_KERNEL(isnan, TN_K_SIZES) { return unary_run(k, &isnan_row); }
 
 UNARY_LOOP(isinf, f32, float, uint8_t, isinf(x) && (x > 0 ? p[1] != 0 : p[0] != 0))
 UNARY_LOOP(isinf, f64, double, uint8_t, isinf(x) && (x > 0 ? p[1] != 0 : p[0] != 0))

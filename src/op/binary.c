@@ -4,7 +4,7 @@
 
 #include "op/elementwise.h"
 
-#define BINARY_DESCRIPTOR(id, set, traits_, acc, tol, doc_, ...)  \
+#define TN_BINARY_OP(id, set, traits_, acc, tol, doc_, ...)       \
   TN_OP(id){                                                      \
       .name = #id,                                                \
       .in = {{"a", set, "T"}, {"b", set, "T"}},                   \
@@ -42,25 +42,17 @@ static tn_elem binary_integral(tn_rule *r, tn_elem e) {
 }
 
 #define TN_ARITH_OP(id, traits_, f_expr, i_expr, sym_fn, doc_)                                               \
-  static double id##_f64(double x, double y) {                                                               \
-    return f_expr;                                                                                           \
-  }                                                                                                          \
-  static int64_t id##_i64(int64_t x, int64_t y) {                                                            \
-    return i_expr;                                                                                           \
-  }                                                                                                          \
+  static double id##_f64(double x, double y) { return f_expr; }                                              \
+  static int64_t id##_i64(int64_t x, int64_t y) { return i_expr; }                                           \
   static tn_elem id##_elem(tn_rule *r, const tn_elem *in) {                                                  \
     double a, b;                                                                                             \
     if (tn_elem_const(&in[0], &a) && tn_elem_const(&in[1], &b)) return binary_elem(r, in, id##_f64, sym_fn); \
     const tn_elem pair[2] = {binary_integral(r, in[0]), binary_integral(r, in[1])};                          \
     return binary_elem(r, pair, id##_f64, sym_fn);                                                           \
   }                                                                                                          \
-  static tn_status id##_value(tn_rule *r) {                                                                  \
-    return tn_op_value_map(r, id##_elem);                                                                    \
-  }                                                                                                          \
-  static tn_status id##_eval(tn_eval *e) {                                                                   \
-    return tn_op_eval2(e, id##_f64, id##_i64);                                                               \
-  }                                                                                                          \
-  BINARY_DESCRIPTOR(id, TN_SET_NUMBERS, traits_, TN_ACC_REL, 1e-6, doc_, {0})
+  static tn_status id##_value(tn_rule *r) { return tn_op_value_map(r, id##_elem); }                          \
+  static tn_status id##_eval(tn_eval *e) { return tn_op_eval2(e, id##_f64, id##_i64); }                      \
+  TN_BINARY_OP(id, TN_SET_NUMBERS, traits_, TN_ACC_REL, 1e-6, doc_, {0})
 
 /* The quotient of two symbolic contents: integers truncate toward zero, floats only when it is exact. */
 static tn_sym binary_div_int(tn_symtab *t, tn_sym a, tn_sym b) {
@@ -84,9 +76,7 @@ TN_ARITH_OP(add, TN_TRAIT_COMMUTATIVE, x + y, (int64_t)((uint64_t)x + (uint64_t)
 TN_ARITH_OP(sub, 0, x - y, (int64_t)((uint64_t)x - (uint64_t)y), tn_sym_sub, "a - b")
 TN_ARITH_OP(mul, TN_TRAIT_COMMUTATIVE, x *y, (int64_t)((uint64_t)x *(uint64_t)y), tn_sym_mul, "a * b")
 
-static double div_f64(double x, double y) {
-  return x / y;
-}
+static double div_f64(double x, double y) { return x / y; }
 static tn_elem div_elem(tn_rule *r, const tn_elem *in) {
   const bool floats = tn_dtype_is_float(r->out[0].dtype);
   double a, b;
@@ -94,9 +84,7 @@ static tn_elem div_elem(tn_rule *r, const tn_elem *in) {
   const tn_elem pair[2] = {binary_integral(r, in[0]), binary_integral(r, in[1])};
   return binary_elem(r, pair, div_f64, floats ? binary_div_exact : binary_div_int);
 }
-static tn_status div_value(tn_rule *r) {
-  return tn_op_value_map(r, div_elem);
-}
+static tn_status div_value(tn_rule *r) { return tn_op_value_map(r, div_elem); }
 /* Unsigned 64-bit quotients differ from signed ones above 2^63. */
 static tn_status div_eval(tn_eval *e) {
   TN_TRY(tn_op_eval2(e, div_f64, binary_trunc_div));
@@ -109,18 +97,14 @@ static tn_status div_eval(tn_eval *e) {
   }
   return TN_OK;
 }
-BINARY_DESCRIPTOR(div, TN_SET_NUMBERS, 0, TN_ACC_REL, 1e-6, "a / b; integers truncate toward zero", {0})
+TN_BINARY_OP(div, TN_SET_NUMBERS, 0, TN_ACC_REL, 1e-6, "a / b; integers truncate toward zero", {0})
 
 static int64_t mod_floor_i64(int64_t x, int64_t y) {
   int64_t m;
   return tn_mod_i64(x, y, &m) ? m : 0;
 }
-static int64_t mod_trunc_i64(int64_t x, int64_t y) {
-  return y == 0 || y == -1 ? 0 : x % y;
-}
-static int64_t mod_u64(int64_t x, int64_t y) {
-  return y ? (int64_t)((uint64_t)x % (uint64_t)y) : 0;
-}
+static int64_t mod_trunc_i64(int64_t x, int64_t y) { return y == 0 || y == -1 ? 0 : x % y; }
+static int64_t mod_u64(int64_t x, int64_t y) { return y ? (int64_t)((uint64_t)x % (uint64_t)y) : 0; }
 static tn_status mod_eval(tn_eval *e) {
   const tn_i64_fn2 g = e->in[0]->dtype == TN_U64 ? mod_u64 : (tn_eval_int(e, "fmod") ? mod_trunc_i64 : mod_floor_i64);
   return tn_op_eval2(e, fmod, g);
@@ -131,11 +115,9 @@ static tn_elem mod_elem(tn_rule *r, const tn_elem *in) {
   if (tn_rule_int(r, "fmod") && tn_sym_bounds(r->syms, in[0].sym).lo < 0) return (tn_elem){0};
   return tn_elem_sym(tn_sym_mod(r->syms, in[0].sym, in[1].sym));
 }
-static tn_status mod_value(tn_rule *r) {
-  return tn_op_value_map(r, mod_elem);
-}
-BINARY_DESCRIPTOR(mod, TN_SET_NUMBERS, 0, TN_ACC_REL, 1e-6, "remainder: sign of b, or of a with fmod",
-                  {"fmod", TN_ATTR_INT, .i = 0, .has_default = true})
+static tn_status mod_value(tn_rule *r) { return tn_op_value_map(r, mod_elem); }
+TN_BINARY_OP(mod, TN_SET_NUMBERS, 0, TN_ACC_REL, 1e-6, "remainder: sign of b, or of a with fmod",
+             {"fmod", TN_ATTR_INT, .i = 0, .has_default = true})
 
 /* --- pow: the exponent has its own type --- */
 
@@ -177,9 +159,7 @@ static tn_elem pow_elem(tn_rule *r, const tn_elem *in) {
   for (int i = 1; i < (int)b; i++) s = tn_sym_mul(r->syms, s, in[0].sym);
   return tn_elem_sym(s);
 }
-static tn_status pow_value(tn_rule *r) {
-  return tn_op_value_map(r, pow_elem);
-}
+static tn_status pow_value(tn_rule *r) { return tn_op_value_map(r, pow_elem); }
 TN_OP(pow){
     .name = "pow",
     .in = {{"x", TN_SET_NUMBERS, "T"}, {"y", TN_SET_NUMBERS, "T1"}},
@@ -195,28 +175,20 @@ TN_OP(pow){
 };
 
 /* prelu: the slope broadcasts to x, never the other way. */
-static double prelu_f64(double x, double y) {
-  return x < 0 ? x * y : x;
-}
-static int64_t prelu_i64(int64_t x, int64_t y) {
-  return x < 0 ? (int64_t)((uint64_t)x * (uint64_t)y) : x;
-}
+static double prelu_f64(double x, double y) { return x < 0 ? x * y : x; }
+static int64_t prelu_i64(int64_t x, int64_t y) { return x < 0 ? (int64_t)((uint64_t)x * (uint64_t)y) : x; }
 static tn_status prelu_eval(tn_eval *e) {
   return tn_op_eval2(e, prelu_f64, e->in[0]->dtype == TN_U64 ? NULL : prelu_i64);
 }
 #define prelu_value NULL
-BINARY_DESCRIPTOR(prelu, TN_SET_NUMBERS, 0, TN_ACC_REL, 1e-6, "slope * x below 0, else x", {0})
+TN_BINARY_OP(prelu, TN_SET_NUMBERS, 0, TN_ACC_REL, 1e-6, "slope * x below 0, else x", {0})
 #undef prelu_value
 
 /* --- variadic --- */
 
 #define TN_CHAIN_OP(id, set, f_expr, i_expr, sym_fn, doc_)                                 \
-  static double id##_f64(double x, double y) {                                             \
-    return f_expr;                                                                         \
-  }                                                                                        \
-  static int64_t id##_i64(int64_t x, int64_t y) {                                          \
-    return i_expr;                                                                         \
-  }                                                                                        \
+  static double id##_f64(double x, double y) { return f_expr; }                            \
+  static int64_t id##_i64(int64_t x, int64_t y) { return i_expr; }                         \
   static int64_t id##_u64(int64_t sx, int64_t sy) {                                        \
     const uint64_t x = (uint64_t)sx, y = (uint64_t)sy;                                     \
     return (int64_t)(i_expr);                                                              \
@@ -229,14 +201,12 @@ BINARY_DESCRIPTOR(prelu, TN_SET_NUMBERS, 0, TN_ACC_REL, 1e-6, "slope * x below 0
     }                                                                                      \
     return sum;                                                                            \
   }                                                                                        \
-  static tn_status id##_value(tn_rule *r) {                                                \
-    return tn_op_value_map(r, id##_elem);                                                  \
-  }                                                                                        \
+  static tn_status id##_value(tn_rule *r) { return tn_op_value_map(r, id##_elem); }        \
   static tn_status id##_eval(tn_eval *e) {                                                 \
     return tn_op_eval_chain(e, id##_f64, e->in[0]->dtype == TN_U64 ? id##_u64 : id##_i64); \
   }                                                                                        \
-  CHAIN_DESCRIPTOR(id, set, doc_)
-#define CHAIN_DESCRIPTOR(id, set, doc_)                                      \
+  TN_VARIADIC_OP(id, set, doc_)
+#define TN_VARIADIC_OP(id, set, doc_)                                        \
   TN_OP(id){                                                                 \
       .name = #id,                                                           \
       .in = {{"data_0", set, "T", TN_PORT_VARIADIC}},                        \
@@ -262,18 +232,14 @@ static tn_status mean_eval(tn_eval *e) {
   return TN_OK;
 }
 #define mean_value NULL
-CHAIN_DESCRIPTOR(mean, TN_SET_FLOATS, "mean of all operands")
+TN_VARIADIC_OP(mean, TN_SET_FLOATS, "mean of all operands")
 #undef mean_value
 
 /* --- comparison --- */
 
 #define TN_COMPARE_OP(id, set, expr, sym_expr, doc_)                                          \
-  static double id##_f64(double x, double y) {                                                \
-    return expr;                                                                              \
-  }                                                                                           \
-  static int64_t id##_i64(int64_t x, int64_t y) {                                             \
-    return expr;                                                                              \
-  }                                                                                           \
+  static double id##_f64(double x, double y) { return expr; }                                 \
+  static int64_t id##_i64(int64_t x, int64_t y) { return expr; }                              \
   static int64_t id##_u64(int64_t sx, int64_t sy) {                                           \
     const uint64_t x = (uint64_t)sx, y = (uint64_t)sy;                                        \
     return expr;                                                                              \
@@ -285,9 +251,7 @@ CHAIN_DESCRIPTOR(mean, TN_SET_FLOATS, "mean of all operands")
     if (!tn_elem_const(&in[0], &x) || !tn_elem_const(&in[1], &y)) return (tn_elem){0};        \
     return tn_elem_sym(tn_sym_int(r->syms, expr));                                            \
   }                                                                                           \
-  static tn_status id##_value(tn_rule *r) {                                                   \
-    return tn_op_value_map(r, id##_elem);                                                     \
-  }                                                                                           \
+  static tn_status id##_value(tn_rule *r) { return tn_op_value_map(r, id##_elem); }           \
   static tn_status id##_eval(tn_eval *e) {                                                    \
     return tn_op_eval_compare(e, id##_f64, e->in[0]->dtype == TN_U64 ? id##_u64 : id##_i64);  \
   }                                                                                           \
@@ -313,32 +277,22 @@ TN_COMPARE_OP(greater_or_equal, TN_SET_NUMBERS, x >= y, tn_sym_le(r->syms, b, a)
 /* --- logic and bits --- */
 
 #define TN_LOGIC_OP(id, expr, sym_expr, doc_)                                                             \
-  static int64_t id##_i64(int64_t x, int64_t y) {                                                         \
-    return expr;                                                                                          \
-  }                                                                                                       \
+  static int64_t id##_i64(int64_t x, int64_t y) { return expr; }                                          \
   static tn_elem id##_elem(tn_rule *r, const tn_elem *in) {                                               \
     const tn_sym a = in[0].sym, b = in[1].sym;                                                            \
     return in[0].kind == TN_ELEM_SYM && in[1].kind == TN_ELEM_SYM ? tn_elem_sym(sym_expr) : (tn_elem){0}; \
   }                                                                                                       \
-  static tn_status id##_value(tn_rule *r) {                                                               \
-    return tn_op_value_map(r, id##_elem);                                                                 \
-  }                                                                                                       \
-  static tn_status id##_eval(tn_eval *e) {                                                                \
-    return tn_op_eval2(e, NULL, id##_i64);                                                                \
-  }                                                                                                       \
-  BINARY_DESCRIPTOR(id, TN_SET(BOOL), TN_TRAIT_COMMUTATIVE, TN_ACC_EXACT, 0, doc_, {0})
+  static tn_status id##_value(tn_rule *r) { return tn_op_value_map(r, id##_elem); }                       \
+  static tn_status id##_eval(tn_eval *e) { return tn_op_eval2(e, NULL, id##_i64); }                       \
+  TN_BINARY_OP(id, TN_SET(BOOL), TN_TRAIT_COMMUTATIVE, TN_ACC_EXACT, 0, doc_, {0})
 TN_LOGIC_OP(and, x &&y, tn_sym_and(r->syms, a, b), "both")
 TN_LOGIC_OP(or, x || y, tn_sym_or(r->syms, a, b), "either or both")
 TN_LOGIC_OP(xor, !x != !y, tn_sym_ne(r->syms, a, b), "exactly one")
 
-#define TN_BITS_OP(id, expr, doc_)                \
-  static int64_t id##_i64(int64_t x, int64_t y) { \
-    return expr;                                  \
-  }                                               \
-  static tn_status id##_eval(tn_eval *e) {        \
-    return tn_op_eval2(e, NULL, id##_i64);        \
-  }                                               \
-  BINARY_DESCRIPTOR(id, TN_SET_INTS | TN_SET_UINTS, TN_TRAIT_COMMUTATIVE, TN_ACC_EXACT, 0, doc_, {0})
+#define TN_BITS_OP(id, expr, doc_)                                                  \
+  static int64_t id##_i64(int64_t x, int64_t y) { return expr; }                    \
+  static tn_status id##_eval(tn_eval *e) { return tn_op_eval2(e, NULL, id##_i64); } \
+  TN_BINARY_OP(id, TN_SET_INTS | TN_SET_UINTS, TN_TRAIT_COMMUTATIVE, TN_ACC_EXACT, 0, doc_, {0})
 #define bitwise_and_value NULL
 #define bitwise_or_value NULL
 #define bitwise_xor_value NULL
@@ -349,18 +303,14 @@ TN_BITS_OP(bitwise_xor, x ^ y, "bits set in exactly one")
 #undef bitwise_or_value
 #undef bitwise_xor_value
 
-static int64_t bit_shift_left(int64_t x, int64_t y) {
-  return (uint64_t)y > 63 ? 0 : (int64_t)((uint64_t)x << y);
-}
-static int64_t bit_shift_right(int64_t x, int64_t y) {
-  return (uint64_t)y > 63 ? 0 : (int64_t)((uint64_t)x >> y);
-}
+static int64_t bit_shift_left(int64_t x, int64_t y) { return (uint64_t)y > 63 ? 0 : (int64_t)((uint64_t)x << y); }
+static int64_t bit_shift_right(int64_t x, int64_t y) { return (uint64_t)y > 63 ? 0 : (int64_t)((uint64_t)x >> y); }
 static tn_status bit_shift_eval(tn_eval *e) {
   return tn_op_eval2(e, NULL, tn_eval_str_is(e, "direction", "LEFT") ? bit_shift_left : bit_shift_right);
 }
 #define bit_shift_value NULL
-BINARY_DESCRIPTOR(bit_shift, TN_SET_UINTS, 0, TN_ACC_EXACT, 0, "a shifted by b bits",
-                  {"direction", TN_ATTR_STR, .required = true})
+TN_BINARY_OP(bit_shift, TN_SET_UINTS, 0, TN_ACC_EXACT, 0, "a shifted by b bits",
+             {"direction", TN_ATTR_STR, .required = true})
 #undef bit_shift_value
 
 /* --- where --- */
@@ -375,9 +325,7 @@ static tn_elem where_elem(tn_rule *r, const tn_elem *in) {
   if (in[1].kind != TN_ELEM_SYM || in[2].kind != TN_ELEM_SYM) return (tn_elem){0};
   return tn_elem_sym(tn_sym_select(r->syms, in[0].sym, in[1].sym, in[2].sym));
 }
-static tn_status where_value(tn_rule *r) {
-  return tn_op_value_map(r, where_elem);
-}
+static tn_status where_value(tn_rule *r) { return tn_op_value_map(r, where_elem); }
 static tn_status where_eval(tn_eval *e) {
   int rank;
   int64_t dims[TN_MAX_RANK];

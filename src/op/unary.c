@@ -20,14 +20,10 @@ static tn_elem unary_const(tn_rule *r, const tn_elem *in, tn_f64_fn1 f) {
     (void)a, (void)b;                                    \
     return f_expr;                                       \
   }
-#define UNARY_CONST_VALUE(id)                               \
-  static tn_elem id##_elem(tn_rule *r, const tn_elem *in) { \
-    return unary_const(r, in, id##_f64);                    \
-  }                                                         \
-  static tn_status id##_value(tn_rule *r) {                 \
-    return tn_op_value_map(r, id##_elem);                   \
-  }
-#define UNARY_DESCRIPTOR(id, set, acc, tol, traits_, doc_, ...)   \
+#define UNARY_CONST_VALUE(id)                                                                      \
+  static tn_elem id##_elem(tn_rule *r, const tn_elem *in) { return unary_const(r, in, id##_f64); } \
+  static tn_status id##_value(tn_rule *r) { return tn_op_value_map(r, id##_elem); }
+#define TN_UNARY_OP(id, set, acc, tol, traits_, doc_, ...)        \
   TN_OP(id){                                                      \
       .name = #id,                                                \
       .in = {{"x", set, "T"}},                                    \
@@ -44,44 +40,32 @@ static tn_elem unary_const(tn_rule *r, const tn_elem *in, tn_f64_fn1 f) {
   };
 
 /* A float operator. */
-#define TN_FLOAT_OP(id, tol, f_expr, doc_, ...) \
-  UNARY_FNS(id, f_expr)                         \
-  UNARY_CONST_VALUE(id)                         \
-  static tn_status id##_eval(tn_eval *e) {      \
-    return tn_op_eval1(e, id##_f64, NULL);      \
-  }                                             \
-  UNARY_DESCRIPTOR(id, TN_SET_FLOATS, TN_ACC_REL, tol, 0, doc_, __VA_ARGS__)
+#define TN_FLOAT_OP(id, tol, f_expr, doc_, ...)                                     \
+  UNARY_FNS(id, f_expr)                                                             \
+  UNARY_CONST_VALUE(id)                                                             \
+  static tn_status id##_eval(tn_eval *e) { return tn_op_eval1(e, id##_f64, NULL); } \
+  TN_UNARY_OP(id, TN_SET_FLOATS, TN_ACC_REL, tol, 0, doc_, __VA_ARGS__)
 
 /* Floats and integers; sym_expr gives the content of an integer `s` (NULL: unknown). */
-#define TN_NUMBER_OP(id, set, f_expr, i_expr, sym_expr, doc_)         \
-  UNARY_FNS(id, f_expr)                                               \
-  static int64_t id##_i64(int64_t x) {                                \
-    return i_expr;                                                    \
-  }                                                                   \
-  static tn_elem id##_elem(tn_rule *r, const tn_elem *in) {           \
-    const tn_sym s = in->sym;                                         \
-    if (in->kind != TN_ELEM_SYM) return unary_const(r, in, id##_f64); \
-    return tn_elem_sym(sym_expr);                                     \
-  }                                                                   \
-  static tn_status id##_value(tn_rule *r) {                           \
-    return tn_op_value_map(r, id##_elem);                             \
-  }                                                                   \
-  static tn_status id##_eval(tn_eval *e) {                            \
-    return tn_op_eval1(e, id##_f64, id##_i64);                        \
-  }                                                                   \
-  UNARY_DESCRIPTOR(id, set, TN_ACC_EXACT, 0, 0, doc_, {0})
+#define TN_NUMBER_OP(id, set, f_expr, i_expr, sym_expr, doc_)                           \
+  UNARY_FNS(id, f_expr)                                                                 \
+  static int64_t id##_i64(int64_t x) { return i_expr; }                                 \
+  static tn_elem id##_elem(tn_rule *r, const tn_elem *in) {                             \
+    const tn_sym s = in->sym;                                                           \
+    if (in->kind != TN_ELEM_SYM) return unary_const(r, in, id##_f64);                   \
+    return tn_elem_sym(sym_expr);                                                       \
+  }                                                                                     \
+  static tn_status id##_value(tn_rule *r) { return tn_op_value_map(r, id##_elem); }     \
+  static tn_status id##_eval(tn_eval *e) { return tn_op_eval1(e, id##_f64, id##_i64); } \
+  TN_UNARY_OP(id, set, TN_ACC_EXACT, 0, 0, doc_, {0})
 
-static double unary_sign(double x) {
-  return x > 0 ? 1 : (x < 0 ? -1 : x);
-}
+static double unary_sign(double x) { return x > 0 ? 1 : (x < 0 ? -1 : x); }
 static tn_sym unary_sign_sym(tn_rule *r, tn_sym s) {
   tn_symtab *const t = r->syms;
   const tn_sym zero = tn_sym_int(t, 0);
   return tn_sym_sub(t, tn_sym_lt(t, zero, s), tn_sym_lt(t, s, zero));
 }
-static double unary_log1pexp(double x) {
-  return x > 0 ? x + log1p(exp(-x)) : log1p(exp(x));
-}
+static double unary_log1pexp(double x) { return x > 0 ? x + log1p(exp(-x)) : log1p(exp(x)); }
 
 TN_NUMBER_OP(abs, TN_SET_NUMBERS, fabs(x), x < 0 ? (int64_t)(0 - (uint64_t)x) : x,
              tn_sym_max(r->syms, s, tn_sym_neg(r->syms, s)), "|x|")
@@ -130,18 +114,14 @@ TN_FLOAT_OP(hard_sigmoid, 1e-6, fmin(1, fmax(0, a *x + b)), "clip(alpha * x + be
 /* erf and shrink also take integers. */
 UNARY_FNS(erf, erf(x))
 UNARY_CONST_VALUE(erf)
-static tn_status erf_eval(tn_eval *e) {
-  return tn_op_eval1(e, erf_f64, NULL);
-}
-UNARY_DESCRIPTOR(erf, TN_SET_FLOATS, TN_ACC_REL, 1e-6, 0, "error function", {0})
+static tn_status erf_eval(tn_eval *e) { return tn_op_eval1(e, erf_f64, NULL); }
+TN_UNARY_OP(erf, TN_SET_FLOATS, TN_ACC_REL, 1e-6, 0, "error function", {0})
 
 UNARY_FNS(shrink, x < -a ? x + b : (x > a ? x - b : 0))
 UNARY_CONST_VALUE(shrink)
-static tn_status shrink_eval(tn_eval *e) {
-  return tn_op_eval1(e, shrink_f64, NULL);
-}
-UNARY_DESCRIPTOR(shrink, TN_SET_NUMBERS, TN_ACC_REL, 1e-6, 0, "x + bias below -lambd, x - bias above lambd, else 0",
-                 {"lambd", TN_ATTR_FLOAT, .f = 0.5}, {"bias", TN_ATTR_FLOAT, .f = 0, .has_default = true})
+static tn_status shrink_eval(tn_eval *e) { return tn_op_eval1(e, shrink_f64, NULL); }
+TN_UNARY_OP(shrink, TN_SET_NUMBERS, TN_ACC_REL, 1e-6, 0, "x + bias below -lambd, x - bias above lambd, else 0",
+            {"lambd", TN_ATTR_FLOAT, .f = 0.5}, {"bias", TN_ATTR_FLOAT, .f = 0, .has_default = true})
 
 static tn_status gelu_eval(tn_eval *e) {
   const bool approximate = tn_eval_str_is(e, "approximate", "tanh");
@@ -156,42 +136,28 @@ static tn_status gelu_eval(tn_eval *e) {
   return TN_OK;
 }
 #define gelu_value NULL
-UNARY_DESCRIPTOR(gelu, TN_SET_FLOATS, TN_ACC_REL, 1e-6, 0, "x * Phi(x), or its tanh approximation",
-                 {"approximate", TN_ATTR_STR, .s = "none"})
+TN_UNARY_OP(gelu, TN_SET_FLOATS, TN_ACC_REL, 1e-6, 0, "x * Phi(x), or its tanh approximation",
+            {"approximate", TN_ATTR_STR, .s = "none"})
 #undef gelu_value
 
 /* --- predicates and logic --- */
 
-static int64_t not_i64(int64_t x) {
-  return !x;
-}
-static tn_status not_eval(tn_eval *e) {
-  return tn_op_eval1(e, NULL, not_i64);
-}
+static int64_t not_i64(int64_t x) { return !x; }
+static tn_status not_eval(tn_eval *e) { return tn_op_eval1(e, NULL, not_i64); }
 static tn_elem not_elem(tn_rule *r, const tn_elem *in) {
   return in->kind == TN_ELEM_SYM ? tn_elem_sym(tn_sym_not(r->syms, in->sym)) : (tn_elem){0};
 }
-static tn_status not_value(tn_rule *r) {
-  return tn_op_value_map(r, not_elem);
-}
-UNARY_DESCRIPTOR(not, TN_SET(BOOL), TN_ACC_EXACT, 0, 0, "logical not", {0})
+static tn_status not_value(tn_rule *r) { return tn_op_value_map(r, not_elem); }
+TN_UNARY_OP(not, TN_SET(BOOL), TN_ACC_EXACT, 0, 0, "logical not", {0})
 
-static int64_t bitwise_not_i64(int64_t x) {
-  return ~x;
-}
-static tn_status bitwise_not_eval(tn_eval *e) {
-  return tn_op_eval1(e, NULL, bitwise_not_i64);
-}
+static int64_t bitwise_not_i64(int64_t x) { return ~x; }
+static tn_status bitwise_not_eval(tn_eval *e) { return tn_op_eval1(e, NULL, bitwise_not_i64); }
 #define bitwise_not_value NULL
-UNARY_DESCRIPTOR(bitwise_not, TN_SET_INTS | TN_SET_UINTS, TN_ACC_EXACT, 0, 0, "every bit inverted", {0})
+TN_UNARY_OP(bitwise_not, TN_SET_INTS | TN_SET_UINTS, TN_ACC_EXACT, 0, 0, "every bit inverted", {0})
 #undef bitwise_not_value
 
-static double isnan_f64(double x, double a, double b) {
-  return (void)a, (void)b, x != x;
-}
-static tn_status isnan_eval(tn_eval *e) {
-  return tn_op_eval1(e, isnan_f64, NULL);
-}
+static double isnan_f64(double x, double a, double b) { return (void)a, (void)b, x != x; }
+static tn_status isnan_eval(tn_eval *e) { return tn_op_eval1(e, isnan_f64, NULL); }
 static tn_status isinf_eval(tn_eval *e) {
   const tn_lit *const x = e->in[0];
   tn_lit *y;

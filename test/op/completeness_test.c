@@ -17,7 +17,7 @@ TEST(every_operator_is_whole) {
     SAY(tn_op_find(op->name) == op, op->name, "is not found by its name");
     SAY(op->doc && op->doc[0], op->name, "has no doc");
     SAY(op->shape != NULL, op->name, "has no shape rule");
-    SAY(op->type != NULL, op->name, "has no type rule");
+    SAY(op->type != NULL || literal, op->name, "has no type rule");
     SAY(op->eval != NULL || literal, op->name, "has no oracle");
     SAY(op->out[0].name != NULL, op->name, "has no outputs");
     SAY((op->accuracy.kind == TN_ACC_EXACT || op->accuracy.kind == TN_ACC_RANDOM) == (op->accuracy.tol <= 0), op->name,
@@ -40,6 +40,7 @@ TEST(onnx_rows_do_not_overlap) {
   for (int i = 0; i < tn_onnx_count(); i++) {
     const tn_onnx_row *const row = tn_onnx_at(i);
     SAY(row->import != NULL, row->name, "has no importer");
+    SAY(row->op && tn_op_find(row->op->name) == row->op, row->name, "leads to an operator that the scan did not find");
     SAY(row->since <= row->last, row->name, "ends before it begins");
     if (i == 0) continue;
     const tn_onnx_row *const before = tn_onnx_at(i - 1);
