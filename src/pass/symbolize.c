@@ -8,7 +8,7 @@
  */
 #include "pass/pass.h"
 
-enum { SYMBOLIZE_MAX_CONTENT = 64 };
+enum { SYMBOLIZE_MAX_CONTENT = 64, SYMBOLIZE_MAX_NESTING = 8 };
 
 static bool symbolize_is_open(tn_graph *g, uint32_t symbol) {
   return tn_sym_symbol(g->syms, symbol)->source == TN_SOURCE_NONE;
@@ -30,8 +30,30 @@ static tn_sym symbolize_new(tn_graph *g, const tn_value *v, int j) {
   return s->var;
 }
 
+/* Elements differ from each other: a dim of an element type is constant or open. */
+static const tn_type *symbolize_elem(tn_graph *g, const tn_type *elem, int depth) {
+  if (!elem || depth > SYMBOLIZE_MAX_NESTING) return NULL;
+  tn_type *out = TN_NEW(&g->ctx->arena, tn_type);
+  *out = *elem;
+  out->content = NULL;
+  if (elem->elem) out->elem = symbolize_elem(g, elem->elem, depth + 1);
+  if (!tn_type_has_rank(elem)) return out;
+  tn_sym *dims = TN_NEW_ARRAY(&g->ctx->arena, tn_sym, elem->rank + 1);
+  for (int j = 0; j < elem->rank; j++) dims[j] = elem->dims[j] && tn_sym_is_int(elem->dims[j]) ? elem->dims[j] : NULL;
+  out->dims = dims;
+  return out;
+}
+
+static void symbolize_container(tn_graph *g, tn_value *v) {
+  if (v->type.kind != TN_TYPE_SEQUENCE && v->type.kind != TN_TYPE_OPTIONAL) return;
+  tn_type type = v->type;
+  type.elem = symbolize_elem(g, type.elem, 0);
+  tn_edit_set_type(v, type);
+}
+
 /* Gives symbols to unnamed dims, and sources to those that stand alone. */
 static void symbolize_param(tn_graph *g, tn_value *v) {
+  symbolize_container(g, v);
   if (!tn_type_has_rank(&v->type)) return;
   tn_type type = v->type;
   tn_sym *dims = TN_NEW_ARRAY(&g->ctx->arena, tn_sym, type.rank + 1);
@@ -45,6 +67,8 @@ static void symbolize_param(tn_graph *g, tn_value *v) {
 }
 
 static tn_status symbolize_node(void *arg, tn_node *node) {
+  for (int i = 0; i < node->n_out; i++)
+    if (node->out[i]) symbolize_container(arg, node->out[i]);
   for (int i = 0; i < node->n_regions; i++)
     for (int j = 0; j < node->regions[i]->n_params; j++) symbolize_param(arg, node->regions[i]->params[j]);
   return TN_OK;
