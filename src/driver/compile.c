@@ -7,7 +7,7 @@
 #include "driver/dump.h"
 #include "driver/report.h"
 #include "ir/text.h"
-#include "kern/kern.h"
+#include "rt/rt.h"
 
 static _Atomic int64_t compile_runs;
 
