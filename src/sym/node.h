@@ -87,6 +87,7 @@ typedef struct tn_poly {
 
 void tn_poly_init(tn_poly *p, tn_symtab *t);
 void tn_poly_of(tn_poly *p, tn_symtab *t, tn_sym e);
+void tn_poly_assign(tn_poly *to, const tn_poly *from);
 void tn_poly_push(tn_poly *p, tn_sym mono, int64_t coef);
 void tn_poly_addk(tn_poly *p, int64_t k);
 void tn_poly_add(tn_poly *p, tn_sym e, int64_t coef); /* p += coef * e */

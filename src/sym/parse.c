@@ -45,7 +45,7 @@ static tn_status parse_float(parser *p, float *out) {
 }
 
 static tn_status parse_scale(parser *p, tn_sym *out) {
-  tn_sym a;
+  tn_sym a = NULL;
   float c = 0;
   TN_TRY(parse_deeper(p, &a));
   TN_TRY(tn_scan_need(p->s, ","));
@@ -86,7 +86,7 @@ static tn_status parse_call(parser *p, tn_str name, tn_sym *out) {
   tn_scan_next(p->s);
   if (f->kind == TN_SYM_F32SCALE) return parse_scale(p, out);
   do {
-    tn_sym a;
+    tn_sym a = NULL;
     TN_TRY(parse_deeper(p, &a));
     tn_vec_push(p->t->arena, &v, a);
   } while (v.n < f->max_args && tn_scan_take(p->s, ","));
@@ -143,7 +143,7 @@ static tn_status parse_unary(parser *p, tn_sym *out) {
 /* Runs of * are multiplied at once, so that a long product is built in one go. */
 static tn_status parse_product(parser *p, tn_sym *out) {
   parse_args v = {0};
-  tn_sym a;
+  tn_sym a = NULL;
   TN_TRY(parse_unary(p, &a));
   for (;;) {
     const bool times = tn_scan_at(p->s, "*"), div = tn_scan_at(p->s, "//"), mod = tn_scan_at(p->s, "%");
@@ -157,7 +157,7 @@ static tn_status parse_product(parser *p, tn_sym *out) {
     a = v.n == 1 ? v.at[0] : tn_sym_product(p->t, v.at, v.n);
     v.n = 0;
     if (!div && !mod) break;
-    tn_sym b;
+    tn_sym b = NULL;
     tn_scan_next(p->s);
     TN_TRY(parse_unary(p, &b));
     a = div ? tn_sym_floordiv(p->t, a, b) : tn_sym_mod(p->t, a, b);
@@ -171,7 +171,7 @@ static tn_status parse_sum(parser *p, tn_sym *out) {
   TN_TRY(parse_product(p, out));
   while (tn_scan_at(p->s, "+") || tn_scan_at(p->s, "-")) {
     const bool minus = tn_scan_at(p->s, "-");
-    tn_sym a;
+    tn_sym a = NULL;
     if (v.n == 0) tn_vec_push(p->t->arena, &v, *out);
     tn_scan_next(p->s);
     TN_TRY(parse_product(p, &a));
@@ -198,12 +198,12 @@ static tn_sym parse_compare(tn_symtab *t, tn_sym_kind kind, tn_sym a, tn_sym b) 
 /* a < b <= c is a < b and b <= c. */
 static tn_status parse_chain(parser *p, tn_sym *out) {
   parse_args v = {0};
-  tn_sym a;
+  tn_sym a = NULL;
   TN_TRY(parse_sum(p, &a));
   *out = a;
   for (;;) {
     bool swap, negate;
-    tn_sym b;
+    tn_sym b = NULL;
     const tn_sym_kind kind = parse_comparison(p->s, &swap, &negate);
     if (kind == TN_N_SYM_KINDS) break;
     tn_scan_next(p->s);
@@ -229,7 +229,7 @@ static tn_status parse_and(parser *p, tn_sym *out) {
   parse_args v = {0};
   TN_TRY(parse_not(p, out));
   while (tn_scan_take(p->s, "and")) {
-    tn_sym a;
+    tn_sym a = NULL;
     if (v.n == 0) tn_vec_push(p->t->arena, &v, *out);
     TN_TRY(parse_not(p, &a));
     tn_vec_push(p->t->arena, &v, a);
@@ -242,7 +242,7 @@ static tn_status parse_or(parser *p, tn_sym *out) {
   parse_args v = {0};
   TN_TRY(parse_and(p, out));
   while (tn_scan_take(p->s, "or")) {
-    tn_sym a;
+    tn_sym a = NULL;
     if (v.n == 0) tn_vec_push(p->t->arena, &v, *out);
     TN_TRY(parse_and(p, &a));
     tn_vec_push(p->t->arena, &v, a);

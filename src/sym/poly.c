@@ -196,7 +196,7 @@ static bool poly_has_term_of(const tn_poly *p, tn_sym x) {
   return false;
 }
 
-static void poly_assign(tn_poly *to, const tn_poly *from) {
+void tn_poly_assign(tn_poly *to, const tn_poly *from) {
   to->n = 0;
   to->k = from->k;
   to->overflow = from->overflow;
@@ -212,7 +212,7 @@ static void poly_try(const tn_poly *p, const tn_sym_term *term, int64_t c, tn_sy
   tn_poly_add(&q, term->mono->args[0], c);
   tn_poly_add(&q, partner, -c);
   tn_poly_merge(&q);
-  if (!q.overflow && poly_is_better(&q, best)) poly_assign(best, &q);
+  if (!q.overflow && poly_is_better(&q, best)) tn_poly_assign(best, &q);
 }
 
 /* The partners of x // k: the remainder, since k * (x // k) is x - x % k, and for k = 2 the upper half. */
@@ -227,7 +227,7 @@ static void poly_pair(tn_poly *p, const tn_sym_term *term) {
     tn_poly_addk(&num, 1);
     poly_try(p, term, term->coef, poly_quotient(p->t, tn_poly_node_merged(&num), k), &best);
   }
-  poly_assign(p, &best);
+  tn_poly_assign(p, &best);
 }
 
 static void poly_pair_up(tn_poly *p) {
@@ -282,7 +282,7 @@ void tn_poly_normalise(tn_poly *p) {
     if (q.overflow || q.n > TN_SYM_MAX_PAIRS) return;
   }
   poly_pair_up(&q);
-  poly_assign(p, &q);
+  tn_poly_assign(p, &q);
 }
 
 tn_sym tn_poly_node_merged(tn_poly *p) {

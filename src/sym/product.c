@@ -97,14 +97,7 @@ static void product_expand(const tn_poly *p, tn_sym q, tn_poly *out) {
   tn_poly_merge(out);
 }
 
-static void poly_assign(tn_poly *to, const tn_poly *from) {
-  to->n = 0;
-  to->k = from->k;
-  to->overflow = from->overflow;
-  for (size_t i = 0; i < from->n; i++) tn_poly_push(to, from->at[i].mono, from->at[i].coef);
-}
-
-/* Keeps in *mono what divides m too. */
+/* What divides both. */
 static tn_sym product_mono_gcd(tn_symtab *t, tn_sym a, tn_sym b) {
   const tn_sym *fa, *fb;
   const size_t na = product_factors(&a, &fa), nb = product_factors(&b, &fb);
@@ -152,7 +145,7 @@ static void product_cancel(tn_poly *p, tn_sym mono, int64_t c) {
     product_push(&q, mono == p->t->one ? p->at[i].mono : product_mono_div(p->t, p->at[i].mono, mono),
                  p->at[i].coef / c);
   tn_poly_merge(&q);
-  poly_assign(p, &q);
+  tn_poly_assign(p, &q);
 }
 
 static bool product_has_min(const tn_poly *p) {
@@ -205,7 +198,7 @@ tn_sym tn_sym_product(tn_symtab *t, const tn_sym *factors, size_t n) {
   product_push(&acc, product_mono(t, p.atoms.at, p.atoms.n), p.coef);
   for (size_t i = 0; i < p.sums.n; i++) {
     product_expand(&acc, p.sums.at[i], &next);
-    poly_assign(&acc, &next);
+    tn_poly_assign(&acc, &next);
   }
   return tn_poly_node(&acc);
 }
@@ -244,8 +237,8 @@ bool tn_poly_divide(const tn_poly *num, const tn_poly *den, tn_poly *q) {
   tn_poly rest, d;
   tn_poly_init(&rest, t);
   tn_poly_init(&d, t);
-  poly_assign(&rest, num);
-  poly_assign(&d, den);
+  tn_poly_assign(&rest, num);
+  tn_poly_assign(&d, den);
   const tn_sym divisor = tn_poly_node_merged(&d);
   for (int steps = 0; rest.n > 0 || rest.k != 0; steps++) {
     const tn_sym_term top = product_leading(&rest);

@@ -78,7 +78,7 @@ tn_sym tn_sym_rebuild(tn_symtab *t, tn_sym e, const tn_sym *args) {
 
 /* All arguments are done: e is e where none changed. */
 static void subst_leave(subst_walk *w, tn_sym e) {
-  tn_sym small[16];
+  tn_sym small[16] = {NULL};
   tn_sym *const args = e->n <= TN_COUNT(small) ? small : TN_NEW_ARRAY(w->t->arena, tn_sym, e->n);
   bool changed = false;
   for (uint32_t i = 0; i < e->n; i++) {

@@ -3,7 +3,10 @@
  * Nothing outside sym/ looks inside a node except through this header. All memory is in the context's arena. Every
  * constructor returns a canonical node; constructors never fail, but integer overflow while folding constants gives the
  * absorbing node `overflow`, whose evaluation is TN_LIMIT. Division and mod by zero are kept and fail on evaluation.
- * Semantics: // and % are Python's (floor), ceildiv rounds up, comparisons and logic give 0 or 1. */
+ * What is undefined (division by zero, a bcast of sizes that differ) may become defined by simplification, a defined
+ * value never changes. Facts about symbols are used when a node is made: narrowing them later leaves old nodes right,
+ * but building the same expression again may then give a simpler node. Semantics: // and % are Python's (floor),
+ * ceildiv rounds up, comparisons and logic give 0 or 1. */
 #ifndef TN_SYM_SYM_H
 #define TN_SYM_SYM_H
 
@@ -16,7 +19,8 @@ typedef enum tn_sym_kind {
   TN_SYM_INT,      /* k */
   TN_SYM_VAR,      /* symbol number k */
   TN_SYM_ADD,      /* k + sum of coefs[i] * args[i]; args are products or atoms, ordered, distinct; coefs != 0 */
-  TN_SYM_MUL,      /* product of atoms, ordered, repeats allowed (x*x); at least two */
+  TN_SYM_MUL,      /* product of atoms, ordered, repeats allowed (x*x); at least two. A product of sums that would
+                      expand to more than 64 terms keeps them as factors */
   TN_SYM_FLOORDIV, /* args[0] // args[1] */
   TN_SYM_CEILDIV,
   TN_SYM_MOD,
@@ -49,9 +53,9 @@ struct tn_sym_node {
 
 /* Where a symbol's number comes from. Values are named by their id in the graph (tn_value.id). */
 typedef enum tn_source_kind {
-  TN_SOURCE_NONE,  /* not known yet */
-  TN_SOURCE_DIM,   /* dim `index` of value `value`: a graph input, a region parameter or a node's result */
-  TN_SOURCE_ELEM,  /* element `index` of integer value `value` */
+  TN_SOURCE_NONE,    /* not known yet */
+  TN_SOURCE_DIM,     /* dim `index` of value `value`: a graph input, a region parameter or a node's result */
+  TN_SOURCE_ELEM,    /* element `index` of integer value `value` */
   TN_SOURCE_DEFINED, /* stands for `definition`, an expression that grew past the limit */
   TN_SOURCE_GIVEN    /* no value tells it: the user gives it (--dim) */
 } tn_source_kind;
@@ -70,11 +74,14 @@ typedef struct tn_symtab tn_symtab;
 tn_symtab *tn_symtab_new(tn_ctx *ctx);
 
 /* Symbols. Defaults: [0, INT64_MAX], multiple of 1, no source. */
-tn_symbol *tn_sym_find_symbol(tn_symtab *t, const char *name); /* NULL when there is none */
-tn_symbol *tn_sym_add_symbol(tn_symtab *t, const char *name);  /* existing one of that name, or new */
+tn_symbol *tn_sym_find_symbol(tn_symtab *t, const char *name);  /* NULL when there is none */
+tn_symbol *tn_sym_add_symbol(tn_symtab *t, const char *name);   /* existing one of that name, or new */
 tn_symbol *tn_sym_fresh_symbol(tn_symtab *t, const char *stem); /* new; "stem", "stem_1", ... whichever is free */
 uint32_t tn_sym_n_symbols(const tn_symtab *t);
-tn_symbol *tn_sym_symbol(tn_symtab *t, uint32_t number); /* valid until the next symbol is added */
+/* Valid until the next symbol is added. Facts may be narrowed through it before bounds are asked for again, never
+ * widened; keep no pointer for that: what was derived from facts is derived again after this call, not after the write.
+ */
+tn_symbol *tn_sym_symbol(tn_symtab *t, uint32_t number);
 
 /* Constructors. */
 tn_sym tn_sym_int(tn_symtab *t, int64_t v);
@@ -128,17 +135,21 @@ tn_truth tn_sym_prove(tn_symtab *t, tn_sym condition);
 TN_MUST_CHECK tn_status tn_sym_assume(tn_symtab *t, tn_sym condition, tn_loc loc);
 
 /* Exact int64 evaluation; env(arg, s, &v) gives the symbols (false = unbound -> INVALID). Overflow: LIMIT; division by
- * zero: INVALID. Defined symbols are evaluated through their definitions unless env gives them. */
+ * zero, bcast of sizes that differ: INVALID. `and` is 0 when any argument is, `or` 1, even where others fail; sums are
+ * added in 128 bits. Records no diagnostic. Defined symbols are evaluated through their definitions unless env gives
+ * them. */
 typedef bool (*tn_sym_env)(void *arg, uint32_t symbol, int64_t *out);
 TN_MUST_CHECK tn_status tn_sym_eval(tn_symtab *t, tn_sym e, tn_sym_env env, void *arg, int64_t *out);
 
-/* Text: integers, names ("..." when no identifier), + - * // %, min max ceildiv bcast f32scale select, comparisons,
+/* What is nested deeper than 200 or larger than 65,536 nodes prints `?` there, which does not parse: see
+ * tn_sym_bound_size.
+ * Text: integers, names ("..." when no identifier), + - * // %, min max ceildiv bcast f32scale select, comparisons,
  * and or not. parse(print(e)) == e as pointers. Unknown names become new symbols. */
 void tn_sym_print(tn_symtab *t, tn_text *out, tn_sym e);
 const char *tn_sym_text(tn_symtab *t, tn_sym e); /* in the arena */
 TN_MUST_CHECK tn_status tn_sym_parse(tn_symtab *t, tn_scan *s, tn_sym *out);
-/* A whole string as one expression; `what` names it in errors. Reports nothing and returns NULL when `quiet` and it
- * does not parse (a dim_param that is only a name). */
+/* A whole string as one expression. A text that does not parse adds no symbols; parse_str says why at loc, try_parse
+ * reports nothing (a dim_param that is only a name). Nesting past 260: LIMIT. */
 TN_MUST_CHECK tn_status tn_sym_parse_str(tn_symtab *t, tn_str text, tn_loc loc, tn_sym *out);
 bool tn_sym_try_parse(tn_symtab *t, tn_str text, tn_sym *out);
 
