@@ -1,5 +1,5 @@
-/* Bind-time memory planner: best fit in order of birth, in about linear time; for few buffers also largest first, which
- * is often tighter. The smaller result wins, so the plan depends on sizes and lifetimes alone. */
+/* Bind-time memory planner: best fit in order of birth, in about linear time; for few buffers also largest first
+ * and the like, which are often tighter. The smallest result wins, so the plan depends on sizes and lifetimes alone. */
 #include "rt/plan.h"
 
 #include <string.h>
@@ -164,19 +164,25 @@ static size_t plan_by_birth(tn_planner *w, tn_interval_plan *b, uint32_t n, cons
   return w->top ? w->nodes[w->top].offset + w->nodes[w->top].bytes : 0;
 }
 
-/* Is buffer x to be placed before y: larger first, then earlier. */
-static bool plan_before(const tn_interval_plan *b, uint32_t x, uint32_t y) {
+typedef enum plan_order { PLAN_LARGEST, PLAN_AREA, PLAN_LONGEST, PLAN_N_ORDERS } plan_order;
+
+/* Is buffer x to be placed before y? */
+static bool plan_before(const tn_interval_plan *b, plan_order by, uint32_t x, uint32_t y) {
+  const uint64_t long_x = (uint64_t)b[x].last - b[x].first + 1, long_y = (uint64_t)b[y].last - b[y].first + 1;
+  const double area_x = (double)b[x].bytes * (double)long_x, area_y = (double)b[y].bytes * (double)long_y;
+  if (by == PLAN_AREA && (area_x < area_y || area_x > area_y)) return area_x > area_y;
+  if (by == PLAN_LONGEST && long_x != long_y) return long_x > long_y;
   return b[x].bytes != b[y].bytes ? b[x].bytes > b[y].bytes : x < y;
 }
 
-static void plan_sort_by_size(const tn_interval_plan *b, uint32_t *order, uint32_t n) { /* Shell sort */
+static void plan_sort(const tn_interval_plan *b, plan_order by, uint32_t *order, uint32_t n) { /* Shell sort */
   static const uint32_t gaps[] = {301, 132, 57, 23, 10, 4, 1};
   for (uint32_t i = 0; i < n; i++) order[i] = i;
   for (size_t g = 0; g < sizeof gaps / sizeof gaps[0]; g++)
     for (uint32_t i = gaps[g]; i < n; i++) {
       const uint32_t x = order[i];
       uint32_t j = i;
-      for (; j >= gaps[g] && plan_before(b, x, order[j - gaps[g]]); j -= gaps[g]) order[j] = order[j - gaps[g]];
+      for (; j >= gaps[g] && plan_before(b, by, x, order[j - gaps[g]]); j -= gaps[g]) order[j] = order[j - gaps[g]];
       order[j] = x;
     }
 }
@@ -196,11 +202,11 @@ static size_t plan_gap(const tn_planner *w, const tn_interval_plan *b, uint32_t 
   return best == SIZE_MAX ? end : best;
 }
 
-/* Largest first, into w->other. Returns the bytes needed. Quadratic, so for few buffers. */
-static size_t plan_by_size(tn_planner *w, const tn_interval_plan *b, uint32_t n) {
+/* In another order than that of birth, into w->other. Returns the bytes needed. Quadratic, so for few buffers. */
+static size_t plan_in_order(tn_planner *w, const tn_interval_plan *b, uint32_t n, plan_order by) {
   size_t peak = 0;
   uint32_t n_placed = 0;
-  plan_sort_by_size(b, w->order, n);
+  plan_sort(b, by, w->order, n);
   for (uint32_t i = 0; i < n; i++) {
     const uint32_t x = w->order[i];
     w->other[x] = plan_gap(w, b, n_placed, x);
@@ -230,10 +236,11 @@ bool tn_plan_offsets(tn_planner *w, tn_interval_plan *buffers, uint32_t n, const
     if (!tn_add_size(sum, buffers[i].bytes, &sum)) return false;
   *out_live = plan_live(buffers, n, by_first, by_last);
   *out_peak = plan_by_birth(w, buffers, n, by_first, by_last);
-  if (*out_peak == *out_live || n > PLAN_SMALL) return true;
-  const size_t other = plan_by_size(w, buffers, n);
-  if (other >= *out_peak) return true;
-  *out_peak = other;
-  for (uint32_t i = 0; i < n; i++) buffers[i].offset = w->other[i];
+  for (int by = 0; by < PLAN_N_ORDERS && n <= PLAN_SMALL && *out_peak != *out_live; by++) {
+    const size_t other = plan_in_order(w, buffers, n, (plan_order)by);
+    if (other >= *out_peak) continue;
+    *out_peak = other;
+    for (uint32_t i = 0; i < n; i++) buffers[i].offset = w->other[i];
+  }
   return true;
 }
