@@ -15,7 +15,7 @@ typedef struct tn_value tn_value;
 typedef struct tn_region tn_region;
 typedef struct tn_graph tn_graph;
 
-enum { TN_MAX_NESTING = 32 }; /* regions in regions: kept by whoever builds a graph from input */
+enum { TN_MAX_NESTING = 12 }; /* regions in regions: kept by whoever builds a graph from input */
 
 typedef struct tn_use { /* one operand slot; results of a region are uses with node == NULL */
   tn_node *node;
@@ -85,6 +85,7 @@ struct tn_graph {
   tn_map fresh;            /* value id << 32 | dim -> number of the symbol of tn_rule_fresh */
   tn_map bounded;          /* id of an expression past the size limit -> number of the symbol that stands for it */
   tn_map check_of;         /* condition -> index + 1 in checks */
+  int64_t region_work;     /* nodes inferred in regions since the last node of the main graph */
   TN_VEC(uint8_t) inferred; /* by value id: the shape came from a rule, not from a claim */
 };
 

@@ -258,7 +258,16 @@ static tn_status infer_store(tn_rule *r, int i) {
   return TN_OK;
 }
 
+/* Loops infer their bodies several times, so loops in loops multiply. Real models stay far below. */
+static tn_status infer_count(tn_graph *g, const tn_node *node) {
+  enum { BASE = 200000, PER_NODE = 64 };
+  if (!node->region->owner) g->region_work = 0;
+  if (g->region_work++ <= BASE + PER_NODE * (int64_t)g->n_nodes) return TN_OK;
+  return tn_fail(g->ctx, TN_LIMIT, node->loc, "loops are nested in a way that takes too long to infer");
+}
+
 tn_status tn_infer_node(tn_graph *g, tn_node *node) {
+  TN_TRY(infer_count(g, node));
   tn_arena *a = &g->ctx->arena;
   const tn_type **in = TN_NEW_ARRAY(a, const tn_type *, node->n_in > 0 ? node->n_in : 1);
   bool *present = TN_NEW_ARRAY(a, bool, node->n_out > 0 ? node->n_out : 1);

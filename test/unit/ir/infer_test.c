@@ -112,6 +112,21 @@ IR_TEST(facts_in_a_region_may_widen) {
   CHECK_STR(ir_type_text(g, &s->out[0]->type), "f32[L]");
 }
 
+static tn_status run_body_often(tn_rule *r) {
+  for (int i = 0; i < 20; i++) TN_TRY(tn_infer_region(r->graph, r->node->regions[0]));
+  return TN_OK;
+}
+
+IR_TEST(nested_loops_are_bounded) { /* 20^10 inferences of the innermost region */
+  tn_graph *g = tn_graph_new(ctx);
+  tn_op op = ir_op_block;
+  op.shape = run_body_often;
+  tn_region *r = g->main;
+  for (int i = 0; i < 10; i++) r = tn_edit_add_node(r, NULL, &op, NULL, 0, 1, (tn_loc){0})->regions[0];
+  CHECK_EQ_I(tn_infer_region(g, g->main), TN_LIMIT);
+  CHECK_HAS(ir_last(ctx), "loops are nested in a way that takes too long to infer");
+}
+
 static tn_status make_rank_17(tn_rule *r) {
   tn_sym *dims = tn_rule_dims(r, 17);
   for (int i = 0; i < 17; i++) dims[i] = tn_sym_int(r->syms, 1);

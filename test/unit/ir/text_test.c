@@ -224,7 +224,7 @@ IR_TEST(regions_nest_so_deep) {
   tn_text_init(&t, &ctx->arena);
   tn_text_addz(&t, "tenon 1 graph @m(%c: bool[]) -> () {");
   for (int i = 0; i < 50000; i++) tn_text_printf(&t, "%%y%d = if(%%c) region () {", i);
-  refused(ctx, tn_text_z(&t), "regions are nested deeper than 32");
+  refused(ctx, tn_text_z(&t), "regions are nested deeper than 12");
 }
 
 IR_TEST(attributes_by_kind) { /* defaults are printed too */
