@@ -79,13 +79,22 @@ typedef struct test_tensor_call {
   tn_value_kind kind;
 } test_tensor_call;
 
+/* Data in a file lies at any address; a tensor's is aligned to its elements. */
+static const void *test_tensor_aligned(tn_arena *a, const void *data, size_t bytes) {
+  enum { ALIGN = 16 };
+  if ((uintptr_t)data % ALIGN == 0) return data;
+  void *copy = tn_arena_alloc(a, bytes, 1);
+  memcpy(copy, data, bytes);
+  return copy;
+}
+
 static void test_tensor_fill(tn_arena *a, const tn_lit *lit, int depth, tn_tensor *out) {
   enum { MAX_DEPTH = 4 };
   *out = (tn_tensor){.kind = TN_KIND_TENSOR,
                      .dtype = lit->dtype,
                      .rank = lit->rank,
                      .dims = lit->dims,
-                     .data = lit->data,
+                     .data = test_tensor_aligned(a, lit->data, lit->bytes),
                      .bytes = lit->bytes};
   if (lit->kind == TN_TYPE_TENSOR) return;
   out->kind = lit->kind == TN_TYPE_SEQUENCE ? TN_KIND_SEQUENCE : TN_KIND_OPTIONAL;

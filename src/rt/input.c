@@ -28,7 +28,7 @@ static tn_status input_tensor(const char *name, tn_karg *a, tn_error *err) {
   if (!tn_dims_count(a->dims, a->rank, &a->count) || !tn_dtype_bytes(a->dtype, a->count, &bytes))
     return tn_error_set(err, TN_LIMIT, "input '%s' is too large", name);
   if (bytes > 0 && !a->data) return tn_error_set(err, TN_INVALID, "input '%s' has no data", name);
-  if (align > 1 && (uintptr_t)a->data % align != 0)
+  if (bytes > 0 && align > 1 && (uintptr_t)a->data % align != 0)
     return tn_error_set(err, TN_INVALID, "the data of input '%s' is not aligned to its elements", name);
   return TN_OK;
 }
