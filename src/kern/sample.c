@@ -1,0 +1,415 @@
+/* Reading planes at fractional positions: GridSample, AffineGrid, RoiAlign, MaxRoiPool, DeformConv. Computed in double:
+ * operands of every number type are converted once. */
+#include <math.h>
+#include <string.h>
+
+#include "kern/shadow.h"
+#include "kern/window.h"
+
+enum { SAMPLE_MAX_POINTS = 1 << 22 }; /* of one bin of roi_align */
+
+/* A tensor's elements as doubles (its own when it holds doubles). */
+static tn_status sample_doubles(tn_kcall *k, int input, const double **out) {
+  const tn_karg *a = k->in[input];
+  if (tn_dtype_cls(a->dtype) == TN_CLASS_STRING || tn_dtype_cls(a->dtype) == TN_CLASS_COMPLEX)
+    return tn_k_no_dtype(k, input);
+  *out = a->data;
+  if (a->dtype == TN_F64) return TN_OK;
+  void *room;
+  TN_TRY(tn_k_scratch_array(k, a->count + 1, sizeof(double), &room));
+  for (int64_t i = 0; i < a->count; i++) ((double *)room)[i] = tn_load_f64(a->dtype, a->data, i);
+  *out = room;
+  return TN_OK;
+}
+
+typedef enum sample_padding { SAMPLE_ZEROS, SAMPLE_BORDER, SAMPLE_REFLECTION } sample_padding;
+
+typedef struct sample_grid {
+  const double *x, *grid;
+  tn_karg *y;
+  int n;                                            /* spatial axes */
+  int64_t dims[TN_KW_MAX], channels, plane, points; /* points: outputs of an image */
+  sample_padding padding;
+  int taps; /* per axis: 1 nearest, 2 linear, 4 cubic */
+  bool align_corners;
+} sample_grid;
+
+/* x folded back at the borders until it lies between them. */
+static double sample_reflect(double x, double lo, double hi) {
+  const double range = hi - lo;
+  if (x >= lo && x <= hi) return x;
+  if (!(range > 0)) return lo;
+  const double past = x < lo ? lo - x : x - hi, turns = floor(past / range), rest = past - turns * range;
+  const bool even = fmod(turns, 2) < 1;
+  return (x < lo) == even ? lo + rest : hi - rest;
+}
+
+/* Element a tap at integer position i reads, or -1 for a zero. */
+static int64_t sample_pixel(const sample_grid *g, double i, int axis) {
+  const int64_t n = g->dims[axis];
+  if (i >= 0 && i < (double)n) return (int64_t)i;
+  if (g->padding == SAMPLE_ZEROS) return -1;
+  if (g->padding == SAMPLE_BORDER) return i < 0 ? 0 : n - 1;
+  const double edge = g->align_corners ? 0 : 0.5;
+  const int64_t at = (int64_t)sample_reflect(i, -edge, (double)n - 1 + edge);
+  return at < 0 ? 0 : at >= n ? n - 1 : at;
+}
+
+static double sample_cubic(double d) {
+  const double a = -0.75;
+  d = fabs(d);
+  if (d <= 1) return ((a + 2) * d - (a + 3)) * d * d + 1;
+  return d < 2 ? ((a * d - 5 * a) * d + 8 * a) * d - 4 * a : 0;
+}
+
+/* Taps of one axis at normalised coordinate v. */
+static void sample_taps(const sample_grid *g, double v, int axis, int64_t *index, double *weight) {
+  const double n = (double)g->dims[axis], edge = g->align_corners ? 0 : 0.5;
+  /* in float32, as the reference: nearest depends on it */
+  double x = (double)(float)(g->align_corners ? (v + 1) / 2 * (n - 1) : ((v + 1) * n - 1) / 2);
+  if (g->taps == 1) x = nearbyint(x);
+  if (x < -edge || x > n - 1 + edge) {
+    if (g->padding == SAMPLE_BORDER) x = x < 0 ? 0 : n - 1;
+    if (g->padding == SAMPLE_REFLECTION) x = sample_reflect(x, -edge, n - 1 + edge);
+  }
+  if (!(fabs(x) < 1e15)) { /* no position at all */
+    for (int t = 0; t < g->taps; t++) index[t] = -1;
+    return;
+  }
+  const double base = floor(x) - (g->taps == 4 ? 1 : 0);
+  for (int t = 0; t < g->taps; t++) {
+    const double d = base + t - x;
+    weight[t] = g->taps == 1 ? 1 : g->taps == 2 ? 1 - fabs(d) : sample_cubic(d);
+    index[t] = sample_pixel(g, base + t, axis);
+  }
+}
+
+static double sample_sum(const sample_grid *g, const double *x, int64_t (*index)[4], double (*weight)[4]) {
+  int tap[TN_KW_MAX] = {0};
+  double sum = 0;
+  for (;;) {
+    double w = 1;
+    int64_t at = 0;
+    for (int a = 0; a < g->n && at >= 0; a++) {
+      w *= weight[a][tap[a]];
+      at = index[a][tap[a]] < 0 ? -1 : at * g->dims[a] + index[a][tap[a]];
+    }
+    if (at >= 0) sum += w * x[at];
+    int a = g->n - 1;
+    while (a >= 0 && ++tap[a] == g->taps) tap[a--] = 0;
+    if (a < 0) return sum;
+  }
+}
+
+static void sample_grid_task(void *arg, int64_t begin, int64_t end, int worker) {
+  const sample_grid *g = arg;
+  (void)worker;
+  int64_t index[TN_KW_MAX][4];
+  double weight[TN_KW_MAX][4];
+  for (int64_t i = begin; i < end; i++) {
+    const int64_t image = i / g->points;
+    for (int a = 0; a < g->n; a++) sample_taps(g, g->grid[i * g->n + g->n - 1 - a], a, index[a], weight[a]);
+    for (int64_t c = 0; c < g->channels; c++)
+      tn_store_f64(g->y->dtype, g->y->data, (image * g->channels + c) * g->points + i % g->points,
+                   sample_sum(g, g->x + (image * g->channels + c) * g->plane, index, weight));
+  }
+}
+
+TN_KERNEL(grid_sample, 0) {
+  const tn_karg *x = k->in[0], *grid = k->in[1];
+  sample_grid g = {.y = k->out[0], .n = x->rank - 2, .plane = 1, .points = 1};
+  if (x->rank < 3 || grid->rank != x->rank || grid->dims[0] != x->dims[0] || grid->dims[x->rank - 1] != g.n)
+    return tn_k_fail(k, TN_MISMATCH, "grid_sample: the grid does not fit an input of rank %d", x->rank);
+  const bool cubic = tn_k_str_is(k, "mode", "cubic"), nearest = tn_k_str_is(k, "mode", "nearest");
+  g.taps = nearest ? 1 : cubic ? 4 : 2;
+  g.align_corners = tn_k_int(k, "align_corners", 0) != 0;
+  g.padding = tn_k_str_is(k, "padding_mode", "border")       ? SAMPLE_BORDER
+              : tn_k_str_is(k, "padding_mode", "reflection") ? SAMPLE_REFLECTION
+                                                             : SAMPLE_ZEROS;
+  g.channels = x->dims[1];
+  for (int i = 0; i < g.n; i++) {
+    g.plane *= g.dims[i] = x->dims[2 + i];
+    g.points *= grid->dims[1 + i];
+  }
+  if (g.y->count == 0) return TN_OK;
+  if (g.plane == 0 && g.padding != SAMPLE_ZEROS) return tn_k_fail(k, TN_MISMATCH, "grid_sample: the input is empty");
+  TN_TRY(sample_doubles(k, 0, &g.x));
+  TN_TRY(sample_doubles(k, 1, &g.grid));
+  tn_pool_for(k->pool, x->dims[0] * g.points, 64, sample_grid_task, &g);
+  return TN_OK;
+}
+
+TN_KERNEL(affine_grid, TN_K_SIZES) {
+  const tn_karg *theta = k->in[0], *size = k->in[1];
+  const int64_t n = size->count - 2; /* spatial axes */
+  if ((n != 2 && n != 3) || theta->rank != 3 || theta->dims[1] != n || theta->dims[2] != n + 1)
+    return tn_k_fail(k, TN_MISMATCH, "affine_grid: theta does not fit a size of %lld entries", (long long)size->count);
+  int64_t dims[TN_K_MAX_RANK] = {tn_k_i64(size, 0)};
+  for (int i = 0; i < n; i++) dims[1 + i] = tn_k_i64(size, 2 + i);
+  dims[n + 1] = n;
+  for (int i = 0; i <= n; i++)
+    if (dims[i] < 0 || (i == 0 && dims[0] != theta->dims[0]))
+      return tn_k_fail(k, TN_MISMATCH, "affine_grid: size entry %lld", (long long)dims[i]);
+  TN_TRY(tn_k_out(k, 0, (int)n + 2, dims));
+  const double *t;
+  TN_TRY(sample_doubles(k, 0, &t));
+  tn_karg *y = k->out[0];
+  const bool align = tn_k_int(k, "align_corners", 0) != 0;
+  for (int64_t i = 0; i < y->count / n; i++) {
+    double at[4] = {0, 0, 0, 1}; /* x, y, (z), 1 */
+    int64_t rest = i;
+    for (int64_t a = 0; a < n; a++) { /* the last axis is x */
+      const int64_t len = dims[n - a], p = rest % len;
+      rest /= len;
+      at[a] =
+          align ? (len > 1 ? 2.0 * (double)p / (double)(len - 1) - 1 : -1) : (2.0 * (double)p + 1) / (double)len - 1;
+    }
+    at[n] = 1;
+    for (int64_t r = 0; r < n; r++) {
+      double sum = 0;
+      for (int64_t c = 0; c <= n; c++) sum += t[(rest * n + r) * (n + 1) + c] * at[c];
+      tn_store_f64(y->dtype, y->data, i * n + r, sum);
+    }
+  }
+  return TN_OK;
+}
+
+typedef struct sample_roi {
+  const double *x, *rois;
+  const tn_karg *batch; /* roi_align */
+  double *y;
+  int64_t images, channels, h, w, ph, pw, ratio;
+  double scale, offset;
+  bool is_max;
+} sample_roi;
+
+typedef struct sample_point { /* four neighbours and their weights */
+  int64_t at[4];
+  double weight[4];
+} sample_point;
+
+static bool sample_bilinear(double y, double x, int64_t h, int64_t w, sample_point *p) {
+  if (!(y >= -1 && y <= (double)h && x >= -1 && x <= (double)w) || h == 0 || w == 0) return false;
+  y = fmax(y, 0);
+  x = fmax(x, 0);
+  int64_t y0 = (int64_t)y, x0 = (int64_t)x;
+  if (y0 >= h - 1) y = (double)(y0 = h - 1);
+  if (x0 >= w - 1) x = (double)(x0 = w - 1);
+  const int64_t y1 = y0 < h - 1 ? y0 + 1 : y0, x1 = x0 < w - 1 ? x0 + 1 : x0;
+  const double ly = y - (double)y0, lx = x - (double)x0;
+  *p = (sample_point){{y0 * w + x0, y0 * w + x1, y1 * w + x0, y1 * w + x1},
+                      {(1 - ly) * (1 - lx), (1 - ly) * lx, ly * (1 - lx), ly * lx}};
+  return true;
+}
+
+/* One bin of one channel, sampled ny x nx times from (y, x) on. */
+static double sample_bin(const sample_roi *r, const double *plane, double y, double x, double bh, double bw, int64_t ny,
+                         int64_t nx) {
+  double result = 0;
+  for (int64_t iy = 0; iy < ny; iy++)
+    for (int64_t ix = 0; ix < nx; ix++) {
+      sample_point p = {{0}, {0}};
+      const bool inside = sample_bilinear(y + ((double)iy + 0.5) * bh / (double)ny,
+                                          x + ((double)ix + 0.5) * bw / (double)nx, r->h, r->w, &p);
+      double sum = 0, most = 0;
+      for (int i = 0; i < 4 && inside; i++) {
+        const double v = p.weight[i] * plane[p.at[i]];
+        sum += v;
+        most = i == 0 || v > most ? v : most;
+      }
+      if (!r->is_max)
+        result += sum;
+      else if ((iy == 0 && ix == 0) || most > result)
+        result = most;
+    }
+  const int64_t count = ny * nx;
+  return r->is_max ? result : result / (double)(count > 1 ? count : 1);
+}
+
+typedef struct sample_box { /* of a region: where it starts, bin sizes, samples per bin */
+  double y, x, bh, bw, ny, nx;
+} sample_box;
+
+static sample_box sample_roi_box(const sample_roi *r, int64_t i) {
+  const double *roi = r->rois + 4 * i;
+  sample_box b = {.y = roi[1] * r->scale - r->offset, .x = roi[0] * r->scale - r->offset};
+  double w = roi[2] * r->scale - r->offset - b.x, h = roi[3] * r->scale - r->offset - b.y;
+  if (r->offset <= 0) {
+    w = fmax(w, 1);
+    h = fmax(h, 1);
+  }
+  b.bh = h / (double)r->ph;
+  b.bw = w / (double)r->pw;
+  b.ny = r->ratio > 0 ? (double)r->ratio : fmax(ceil(b.bh), 0);
+  b.nx = r->ratio > 0 ? (double)r->ratio : fmax(ceil(b.bw), 0);
+  return b;
+}
+
+static void sample_roi_task(void *arg, int64_t begin, int64_t end, int worker) {
+  const sample_roi *r = arg;
+  (void)worker;
+  for (int64_t i = begin; i < end; i++) {
+    const sample_box b = sample_roi_box(r, i);
+    for (int64_t c = 0; c < r->channels; c++) {
+      const double *plane = r->x + (tn_k_i64(r->batch, i) * r->channels + c) * r->h * r->w;
+      for (int64_t p = 0; p < r->ph * r->pw; p++)
+        r->y[(i * r->channels + c) * r->ph * r->pw + p] =
+            sample_bin(r, plane, b.y + (double)(p / r->pw) * b.bh, b.x + (double)(p % r->pw) * b.bw, b.bh, b.bw,
+                       (int64_t)b.ny, (int64_t)b.nx);
+    }
+  }
+}
+
+static tn_status sample_roi_align(tn_kcall *k) {
+  const tn_karg *x = k->in[0], *rois = k->in[1], *y = k->out[0];
+  if (x->rank != 4 || rois->rank != 2 || rois->dims[1] != 4 || k->in[2]->count != rois->dims[0])
+    return tn_k_fail(k, TN_MISMATCH, "roi_align: rois or batch_indices do not fit");
+  sample_roi r = {.x = x->data, .rois = rois->data, .batch = k->in[2], .y = y->data, .images = x->dims[0]};
+  r.channels = x->dims[1];
+  r.h = x->dims[2];
+  r.w = x->dims[3];
+  r.ph = y->dims[2];
+  r.pw = y->dims[3];
+  r.ratio = tn_k_int(k, "sampling_ratio", 0);
+  r.scale = tn_k_float(k, "spatial_scale", 1);
+  r.offset = tn_k_str_is(k, "coordinate_transformation_mode", "half_pixel") ? 0.5 : 0;
+  r.is_max = tn_k_str_is(k, "mode", "max");
+  for (int64_t i = 0; i < rois->dims[0]; i++) {
+    const int64_t image = tn_k_i64(r.batch, i);
+    if (image < 0 || image >= r.images)
+      return tn_k_fail(k, TN_MISMATCH, "roi_align: batch index %lld of %lld images", (long long)image,
+                       (long long)r.images);
+    const sample_box b = sample_roi_box(&r, i);
+    if (!(b.ny * b.nx <= SAMPLE_MAX_POINTS))
+      return tn_k_fail(k, TN_LIMIT, "roi_align: region %lld needs too many samples", (long long)i);
+  }
+  tn_pool_for(k->pool, rois->dims[0], 1, sample_roi_task, &r);
+  return TN_OK;
+}
+
+static tn_status sample_roi_align_any(tn_kcall *k) { return tn_k_as(k, TN_F64, sample_roi_align); }
+TN_KERNEL(roi_align, 0) { return tn_k_by_float(k, sample_roi_align_any, sample_roi_align); }
+
+/* Bounds of bin p of n over a region that starts at `start` and has `size` elements, cut to [0, limit). */
+static void sample_bounds(int64_t p, int64_t n, int64_t start, int64_t size, int64_t limit, int64_t *from,
+                          int64_t *to) {
+  const double bin = (double)size / (double)n;
+  const int64_t a = (int64_t)floor((double)p * bin) + start, b = (int64_t)ceil((double)(p + 1) * bin) + start;
+  *from = a < 0 ? 0 : a > limit ? limit : a;
+  *to = b < 0 ? 0 : b > limit ? limit : b;
+}
+
+static void sample_max_roi(const sample_roi *r, int64_t i, int64_t c, int64_t image, const int64_t *box) {
+  const double *plane = r->x + (image * r->channels + c) * r->h * r->w;
+  for (int64_t p = 0; p < r->ph * r->pw; p++) {
+    int64_t y0, y1, x0, x1;
+    sample_bounds(p / r->pw, r->ph, box[1], box[3], r->h, &y0, &y1);
+    sample_bounds(p % r->pw, r->pw, box[0], box[2], r->w, &x0, &x1);
+    double most = y1 > y0 && x1 > x0 ? -HUGE_VAL : 0;
+    for (int64_t y = y0; y < y1; y++)
+      for (int64_t x = x0; x < x1; x++) most = fmax(most, plane[y * r->w + x]);
+    r->y[(i * r->channels + c) * r->ph * r->pw + p] = most;
+  }
+}
+
+static tn_status sample_max_roi_pool(tn_kcall *k) {
+  const tn_karg *x = k->in[0], *rois = k->in[1], *y = k->out[0];
+  if (x->rank != 4 || rois->rank != 2 || rois->dims[1] != 5)
+    return tn_k_fail(k, TN_MISMATCH, "max_roi_pool: rois do not fit");
+  sample_roi r = {.x = x->data, .rois = rois->data, .y = y->data, .channels = x->dims[1], .h = x->dims[2]};
+  r.w = x->dims[3];
+  r.ph = y->dims[2];
+  r.pw = y->dims[3];
+  r.scale = tn_k_float(k, "spatial_scale", 1);
+  for (int64_t i = 0; i < rois->dims[0]; i++) {
+    const double *roi = r.rois + 5 * i;
+    double at[4];
+    for (int j = 0; j < 4; j++) {
+      at[j] = round(roi[1 + j] * r.scale);
+      if (!(fabs(at[j]) < 1e9))
+        return tn_k_fail(k, TN_MISMATCH, "max_roi_pool: roi %lld is out of range", (long long)i);
+    }
+    if (!(roi[0] >= 0 && roi[0] < (double)x->dims[0]))
+      return tn_k_fail(k, TN_MISMATCH, "max_roi_pool: batch index %g of %lld images", roi[0], (long long)x->dims[0]);
+    const int64_t box[4] = {(int64_t)at[0], (int64_t)at[1], (int64_t)fmax(at[2] - at[0] + 1, 1),
+                            (int64_t)fmax(at[3] - at[1] + 1, 1)};
+    for (int64_t c = 0; c < r.channels; c++) sample_max_roi(&r, i, c, (int64_t)roi[0], box);
+  }
+  return TN_OK;
+}
+
+static tn_status sample_max_roi_any(tn_kcall *k) { return tn_k_as(k, TN_F64, sample_max_roi_pool); }
+TN_KERNEL(max_roi_pool, 0) { return tn_k_by_float(k, sample_max_roi_any, sample_max_roi_pool); }
+
+typedef struct sample_deform {
+  const double *x, *w, *offset, *bias, *mask;
+  double *y, *columns; /* columns: [cg * taps] per worker */
+  tn_kwindow win;
+  int64_t channels, outputs, group, offset_group;
+} sample_deform;
+
+/* The value at (y, x) of a plane; neighbours outside count as zero. */
+static double sample_open(const double *plane, int64_t h, int64_t w, double y, double x) {
+  if (!(y > -1 && y < (double)h && x > -1 && x < (double)w)) return 0;
+  const int64_t y0 = (int64_t)floor(y), x0 = (int64_t)floor(x);
+  const double ly = y - (double)y0, lx = x - (double)x0;
+  double sum = 0;
+  if (y0 >= 0 && x0 >= 0) sum += (1 - ly) * (1 - lx) * plane[y0 * w + x0];
+  if (y0 >= 0 && x0 + 1 < w) sum += (1 - ly) * lx * plane[y0 * w + x0 + 1];
+  if (y0 + 1 < h && x0 >= 0) sum += ly * (1 - lx) * plane[(y0 + 1) * w + x0];
+  if (y0 + 1 < h && x0 + 1 < w) sum += ly * lx * plane[(y0 + 1) * w + x0 + 1];
+  return sum;
+}
+
+/* One output position of one image: its column once, then every output channel. */
+static void sample_deform_task(void *arg, int64_t begin, int64_t end, int worker) {
+  const sample_deform *s = arg;
+  const tn_kwindow *v = &s->win;
+  const int64_t n_out = v->n_out, taps = v->n_taps, cg = s->channels / s->group, mg = s->outputs / s->group;
+  double *column = s->columns + worker * s->channels * taps;
+  for (int64_t i = begin; i < end; i++) {
+    const int64_t image = i / n_out, p = i % n_out;
+    for (int64_t c = 0; c < s->channels; c++)
+      for (int64_t t = 0; t < taps; t++) {
+        const int64_t g = (image * s->offset_group + c / (s->channels / s->offset_group)) * taps + t;
+        const double y = (double)(p / v->out[1] * v->stride[0] + t / v->kernel[1] * v->dilation[0] - v->lo[0]);
+        const double x = (double)(p % v->out[1] * v->stride[1] + t % v->kernel[1] * v->dilation[1] - v->lo[1]);
+        column[c * taps + t] = sample_open(s->x + (image * s->channels + c) * v->n_in, v->in[0], v->in[1],
+                                           y + s->offset[2 * g * n_out + p], x + s->offset[(2 * g + 1) * n_out + p]) *
+                               (s->mask ? s->mask[g * n_out + p] : 1);
+      }
+    for (int64_t m = 0; m < s->outputs; m++) {
+      double sum = s->bias ? s->bias[m] : 0;
+      for (int64_t e = 0; e < cg * taps; e++) sum += s->w[m * cg * taps + e] * column[m / mg * cg * taps + e];
+      s->y[(image * s->outputs + m) * n_out + p] = sum;
+    }
+  }
+}
+
+static tn_status sample_deform_conv(tn_kcall *k) {
+  const tn_karg *x = k->in[0], *w = k->in[1], *offset = k->in[2], *b = tn_k_in(k, 3), *mask = tn_k_in(k, 4);
+  sample_deform s = {.x = x->data, .w = w->data, .offset = offset->data, .bias = tn_k_f64(b), .mask = tn_k_f64(mask)};
+  s.y = k->out[0]->data;
+  s.group = tn_k_int(k, "group", 1);
+  s.offset_group = tn_k_int(k, "offset_group", 1);
+  if (x->rank != 4 || w->rank != 4) return tn_k_fail(k, TN_UNSUPPORTED, "deform_conv of rank %d", x->rank);
+  s.channels = x->dims[1];
+  s.outputs = w->dims[0];
+  TN_TRY(tn_kwindow_read(k, 2, x->dims + 2, k->out[0]->dims + 2, w->dims + 2, &s.win));
+  int64_t n;
+  if (s.group < 1 || s.offset_group < 1 || s.channels % s.group || s.outputs % s.group || s.channels % s.offset_group ||
+      w->dims[1] != s.channels / s.group || (b && b->count != s.outputs))
+    return tn_k_fail(k, TN_MISMATCH, "deform_conv: channels and groups do not fit");
+  if (k->out[0]->count == 0) return TN_OK;
+  if (!tn_mul_i64(s.win.n_taps, s.win.n_out, &n) || !tn_mul_i64(n, s.offset_group * x->dims[0], &n) ||
+      offset->count != 2 * n || (mask && mask->count != n))
+    return tn_k_fail(k, TN_MISMATCH, "deform_conv: offset or mask does not fit");
+  void *room;
+  TN_TRY(tn_k_scratch_array(k, s.channels * s.win.n_taps * tn_pool_threads(k->pool), sizeof(double), &room));
+  s.columns = room;
+  tn_pool_for(k->pool, x->dims[0] * s.win.n_out, 8, sample_deform_task, &s);
+  return TN_OK;
+}
+
+static tn_status sample_deform_any(tn_kcall *k) { return tn_k_as(k, TN_F64, sample_deform_conv); }
+TN_KERNEL(deform_conv, 0) { return tn_k_by_float(k, sample_deform_any, sample_deform_conv); }

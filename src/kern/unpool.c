@@ -1,0 +1,144 @@
+/* Moving elements between channels, windows and planes: DepthToSpace, SpaceToDepth, MaxUnpool, Col2Im. */
+#include <string.h>
+
+#include "kern/shadow.h"
+#include "kern/window.h"
+
+/* Both directions walk the positions (image, c, h, i, w, j) of the large plane; only which side is read differs. */
+static tn_status unpool_depth(tn_kcall *k, bool to_space) {
+  const tn_karg *x = k->in[0];
+  tn_karg *y = k->out[0];
+  const tn_karg *large = to_space ? y : x, *deep = to_space ? x : y;
+  const int64_t b = tn_k_int(k, "blocksize", 1);
+  const bool crd = tn_k_str_is(k, "mode", "CRD");
+  if (x->rank != 4 || y->rank != 4 || b < 1 || b > INT32_MAX || large->dims[2] % b || large->dims[3] % b ||
+      x->count != y->count || deep->dims[2] != large->dims[2] / b)
+    return tn_k_fail(k, TN_MISMATCH, "blocks of %lld do not divide the input", (long long)b);
+  const int64_t c = large->dims[1], h = deep->dims[2], w = deep->dims[3];
+  for (int64_t at = 0; at < large->count; at++) {
+    int64_t rest = at;
+    const int64_t j = rest % b, iw = (rest / b) % w;
+    rest /= b * w;
+    const int64_t i = rest % b, ih = (rest / b) % h;
+    rest /= b * h;
+    const int64_t channel = rest % c, image = rest / c;
+    const int64_t d = crd ? (channel * b + i) * b + j : (i * b + j) * c + channel;
+    const int64_t other = ((image * c * b * b + d) * h + ih) * w + iw;
+    tn_k_copy(x->dtype, y->data, to_space ? at : other, x->data, to_space ? other : at, 1);
+  }
+  return TN_OK;
+}
+
+TN_KERNEL(depth_to_space, 0) { return unpool_depth(k, true); }
+TN_KERNEL(space_to_depth, 0) { return unpool_depth(k, false); }
+
+/* Indices count positions of the size that the window gives; a given output_shape extends it with zeros. */
+TN_KERNEL(max_unpool, TN_K_SIZES) {
+  const tn_karg *x = k->in[0], *index = k->in[1], *shape = tn_k_in(k, 2);
+  const int n = x->rank - 2;
+  int64_t kernel[TN_KW_MAX], stride[TN_KW_MAX], pads[2 * TN_KW_MAX], own[TN_K_MAX_RANK], dims[TN_K_MAX_RANK], all;
+  if (n < 1 || index->count != x->count || (shape && shape->count != x->rank))
+    return tn_k_fail(k, TN_MISMATCH, "max_unpool: indices or output_shape do not fit");
+  TN_TRY(tn_kwindow_ints(k, "kernel_shape", n, 1, kernel));
+  TN_TRY(tn_kwindow_ints(k, "strides", n, 1, stride));
+  TN_TRY(tn_kwindow_ints(k, "pads", 2 * n, 0, pads));
+  for (int i = 0; i < x->rank; i++) {
+    own[i] = i < 2 ? x->dims[i] : (x->dims[i] - 1) * stride[i - 2] + kernel[i - 2] - pads[i - 2] - pads[n + i - 2];
+    dims[i] = shape ? tn_k_i64(shape, i) : own[i];
+    if (own[i] < 0 || dims[i] < 0) return tn_k_fail(k, TN_MISMATCH, "max_unpool: dim %d is negative", i);
+  }
+  if (!tn_dims_count(own, x->rank, &all)) return tn_k_fail(k, TN_LIMIT, "max_unpool: too large");
+  TN_TRY(tn_k_out(k, 0, x->rank, dims));
+  tn_karg *y = k->out[0];
+  const int bits = tn_dtype_bits(y->dtype);
+  memset(y->data, 0, (size_t)y->count * (size_t)(bits / 8));
+  for (int64_t i = 0; i < x->count; i++) {
+    const int64_t from = tn_k_i64(index, i);
+    int64_t rest = from, to = 0, step = 1;
+    bool inside = true;
+    if (from < 0 || from >= all)
+      return tn_k_fail(k, TN_MISMATCH, "max_unpool: index %lld of %lld", (long long)from, (long long)all);
+    for (int d = x->rank - 1; d >= 0; d--) {
+      const int64_t p = rest % own[d];
+      rest /= own[d];
+      inside = inside && p < dims[d];
+      to += p * step;
+      step *= dims[d];
+    }
+    if (inside) tn_k_copy(y->dtype, y->data, to, x->data, i, 1);
+  }
+  return TN_OK;
+}
+
+/* Adds column element v to a sum: exactly for integers, in double for floats. */
+static void unpool_add(const tn_karg *x, int64_t from, double *sum, uint64_t *whole) {
+  if (tn_dtype_is_float(x->dtype))
+    *sum += tn_load_f64(x->dtype, x->data, from);
+  else
+    *whole += (uint64_t)tn_load_i64(x->dtype, x->data, from);
+}
+
+static tn_status unpool_col2im_dims(tn_kcall *k, tn_kwindow *w, int64_t *dims) {
+  const tn_karg *x = k->in[0], *image = k->in[1], *block = k->in[2];
+  int64_t in[TN_KW_MAX], kernel[TN_KW_MAX], out[TN_KW_MAX], stride[TN_KW_MAX], dilation[TN_KW_MAX], pads[2 * TN_KW_MAX];
+  const int64_t n = image->count;
+  if (n < 1 || n > TN_KW_MAX || block->count != n || x->rank != 3)
+    return tn_k_fail(k, TN_MISMATCH, "col2im: %lld image dims, %lld block dims, rank %d", (long long)n,
+                     (long long)block->count, x->rank);
+  TN_TRY(tn_kwindow_ints(k, "strides", (int)n, 1, stride));
+  TN_TRY(tn_kwindow_ints(k, "dilations", (int)n, 1, dilation));
+  TN_TRY(tn_kwindow_ints(k, "pads", 2 * (int)n, 0, pads));
+  for (int i = 0; i < n; i++) {
+    in[i] = tn_k_i64(image, i);
+    kernel[i] = tn_k_i64(block, i);
+    if (in[i] < 0 || in[i] > INT32_MAX || kernel[i] < 1 || kernel[i] > INT32_MAX || stride[i] < 1 || dilation[i] < 1)
+      return tn_k_fail(k, TN_MISMATCH, "col2im: image or block dim %d is out of range", i);
+    const int64_t room = in[i] + pads[i] + pads[n + i] - (kernel[i] - 1) * dilation[i] - 1;
+    out[i] = room < 0 ? 0 : room / stride[i] + 1;
+    dims[2 + i] = in[i];
+  }
+  TN_TRY(tn_kwindow_read(k, (int)n, in, out, kernel, w));
+  if (w->n_out != x->dims[2] || x->dims[1] % w->n_taps != 0)
+    return tn_k_fail(k, TN_MISMATCH, "col2im: %lld columns of %lld, expected %lld", (long long)x->dims[2],
+                     (long long)x->dims[1], (long long)w->n_out);
+  dims[0] = x->dims[0];
+  dims[1] = x->dims[1] / w->n_taps;
+  return TN_OK;
+}
+
+/* Column that tap t of the window reads image position p from, or -1. */
+static int64_t unpool_column(const tn_kwindow *w, int64_t p, int64_t t) {
+  int64_t column = 0, step = 1;
+  for (int i = w->n - 1; i >= 0; i--) {
+    const int64_t o = p % w->in[i] + w->lo[i] - t % w->kernel[i] * w->dilation[i];
+    p /= w->in[i];
+    t /= w->kernel[i];
+    if (o < 0 || o % w->stride[i] != 0 || o / w->stride[i] >= w->out[i]) return -1;
+    column += o / w->stride[i] * step;
+    step *= w->out[i];
+  }
+  return column;
+}
+
+TN_KERNEL(col2im, TN_K_SIZES) {
+  const tn_karg *x = k->in[0];
+  tn_kwindow w;
+  int64_t dims[TN_K_MAX_RANK];
+  if (!tn_dtype_is_float(x->dtype) && !tn_dtype_is_int(x->dtype)) return tn_k_no_dtype(k, 0);
+  TN_TRY(unpool_col2im_dims(k, &w, dims));
+  TN_TRY(tn_k_out(k, 0, w.n + 2, dims));
+  tn_karg *y = k->out[0];
+  for (int64_t i = 0; i < y->count; i++) {
+    double sum = 0;
+    uint64_t whole = 0;
+    for (int64_t t = 0; t < w.n_taps; t++) {
+      const int64_t column = unpool_column(&w, i % w.n_in, t);
+      if (column >= 0) unpool_add(x, (i / w.n_in * w.n_taps + t) * w.n_out + column, &sum, &whole);
+    }
+    if (tn_dtype_is_float(x->dtype))
+      tn_store_f64(y->dtype, y->data, i, sum);
+    else
+      tn_store_i64(y->dtype, y->data, i, (int64_t)whole);
+  }
+  return TN_OK;
+}
