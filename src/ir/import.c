@@ -146,7 +146,10 @@ static int import_last_present(const tn_import *im) { /* number of outputs up to
 }
 
 static tn_status import_regions(tn_import *im, tn_node *node) {
-  int k = 0;
+  int k = 0, depth = 0;
+  for (const tn_region *r = im->region; r->owner; r = r->owner->region) depth++;
+  if (node->n_regions > 0 && depth >= TN_MAX_NESTING)
+    return tn_import_fail(im, TN_LIMIT, "graphs are nested deeper than %d", TN_MAX_NESTING);
   for (int i = 0; i < TN_MAX_ATTRS && node->op->attrs[i].name; i++) {
     const tn_attr_row *row = &node->op->attrs[i];
     if (row->kind != TN_ATTR_REGION) continue;

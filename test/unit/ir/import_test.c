@@ -122,6 +122,26 @@ IR_TEST(attribute_to_input) {
   CHECK_STR(ir_last(ctx), "attribute 'axes' and input 0 say the same thing twice");
 }
 
+static tn_status nest_again(tn_import *im, const tn_attr *graph_attr, tn_region *into) {
+  (void)graph_attr;
+  tn_import inner = *im;
+  tn_import_attr attrs[2] = {{"first", {.kind = TN_ATTR_REGION}, false}, {"second", {.kind = TN_ATTR_REGION}, false}};
+  inner.region = into;
+  inner.attrs = attrs;
+  inner.n_attrs = 2;
+  return tn_import_same(&inner);
+}
+
+IR_TEST(nesting_is_bounded) {
+  const tn_onnx_row block = {"", "TestBlock", 1, TN_LATEST, &ir_op_block, tn_import_same};
+  bed b;
+  bed_init(&b, ctx);
+  b.im.row = &block;
+  b.im.build_region = nest_again;
+  CHECK_EQ_I(nest_again(&b.im, NULL, b.im.region), TN_LIMIT);
+  CHECK_STR(ir_last(ctx), "graphs are nested deeper than 12");
+}
+
 static tn_value *constant(tn_ctx *ctx, const char *name, tn_attr a) {
   bed b;
   bed_init(&b, ctx);
