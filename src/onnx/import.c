@@ -34,13 +34,16 @@ static tn_loc import_loc(const tn_onnx_frame *frame, const tn_onnx_node *node) {
   return loc;
 }
 
-/* What the file says of a value's type, if anything. */
+/* What the file says of a value's type, if anything. A shape that is not wholly told is left out: a dim of a result has
+ * to be an expression. */
 static tn_status import_claim(tn_onnx_frame *frame, const char *name, tn_value *v) {
   const tn_onnx_port *port = tn_map_find_ptr(&frame->claims, name);
   tn_type type;
   if (!port || !port->type.ptr || v->type.kind != TN_TYPE_UNKNOWN) return TN_OK;
   TN_TRY(
       tn_onnx_type_read(&frame->imp->model->types, port->type, TN_ONNX_CLAIM, (tn_loc){"value", name, NULL, 0}, &type));
+  for (int i = 0; tn_type_has_rank(&type) && i < type.rank; i++)
+    if (!type.dims[i]) type.rank = -1;
   if (type.kind != TN_TYPE_UNKNOWN) tn_edit_set_type(v, type);
   return TN_OK;
 }
@@ -77,6 +80,15 @@ static tn_status import_outputs(tn_onnx_frame *frame, const tn_onnx_node *node, 
 
 static tn_status import_build_region(tn_import *im, const tn_attr *attr, tn_region *into);
 
+/* What the model's node became must fit the schema, else the model's node does not. */
+static tn_status import_check_nodes(tn_ctx *ctx, const tn_node *node, tn_loc loc) {
+  for (; node; node = node->next) {
+    const char *fault = tn_op_fault(&ctx->arena, node);
+    if (fault) return tn_fail(ctx, TN_INVALID, loc, "%s", fault);
+  }
+  return TN_OK;
+}
+
 static tn_status import_operator(tn_onnx_frame *frame, const tn_onnx_node *node, tn_loc loc, tn_value **in,
                                  tn_region *region, tn_value **out) {
   tn_onnx_importer *imp = frame->imp;
@@ -103,7 +115,9 @@ static tn_status import_operator(tn_onnx_frame *frame, const tn_onnx_node *node,
       .reader = frame,
   };
   TN_TRY(tn_onnx_read_attrs(frame, node->attrs, node->n_attrs, loc, &im.attrs, &im.n_attrs));
-  return row->import(&im);
+  const tn_node *last = region->last;
+  TN_TRY(row->import(&im));
+  return import_check_nodes(imp->ctx, last ? last->next : region->first, loc);
 }
 
 static tn_status import_node(tn_onnx_frame *frame, const tn_onnx_node *node, tn_region *region) {
