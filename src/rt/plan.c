@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { PLAN_LOOK = 32 /* free pieces of one bin that are compared */, PLAN_SMALL = 512, PLAN_UNIT = 64 };
+enum { PLAN_LOOK = 32 /* free pieces compared per bin */, PLAN_SMALL = 512, PLAN_UNIT = 64, PLAN_ROUNDS = 8 };
 
 /* Bins by size: four for each power of two. */
 static uint32_t plan_bin(size_t bytes) {
@@ -164,7 +164,7 @@ static size_t plan_by_birth(tn_planner *w, tn_interval_plan *b, uint32_t n, cons
   return w->top ? w->nodes[w->top].offset + w->nodes[w->top].bytes : 0;
 }
 
-typedef enum plan_order { PLAN_LARGEST, PLAN_AREA, PLAN_LONGEST, PLAN_N_ORDERS } plan_order;
+typedef enum plan_order { PLAN_LONGEST, PLAN_AREA, PLAN_LARGEST, PLAN_N_ORDERS } plan_order;
 
 /* Is buffer x to be placed before y? */
 static bool plan_before(const tn_interval_plan *b, plan_order by, uint32_t x, uint32_t y) {
@@ -202,11 +202,10 @@ static size_t plan_gap(const tn_planner *w, const tn_interval_plan *b, uint32_t 
   return best == SIZE_MAX ? end : best;
 }
 
-/* In another order than that of birth, into w->other. Returns the bytes needed. Quadratic, so for few buffers. */
-static size_t plan_in_order(tn_planner *w, const tn_interval_plan *b, uint32_t n, plan_order by) {
+/* Places the buffers in w->order, into w->other. Returns the bytes needed. Quadratic, so for few buffers. */
+static size_t plan_place(tn_planner *w, const tn_interval_plan *b, uint32_t n) {
   size_t peak = 0;
   uint32_t n_placed = 0;
-  plan_sort(b, by, w->order, n);
   for (uint32_t i = 0; i < n; i++) {
     const uint32_t x = w->order[i];
     w->other[x] = plan_gap(w, b, n_placed, x);
@@ -214,6 +213,31 @@ static size_t plan_in_order(tn_planner *w, const tn_interval_plan *b, uint32_t n
     for (; j > 0 && w->other[w->placed[j - 1]] > w->other[x]; j--) w->placed[j] = w->placed[j - 1];
     w->placed[j] = x;
     if (w->other[x] + b[x].bytes > peak) peak = w->other[x] + b[x].bytes;
+  }
+  return peak;
+}
+
+/* Moves the buffer that reaches the peak to the front: it had no better place because others were there. */
+static void plan_promote(tn_planner *w, const tn_interval_plan *b, uint32_t n, size_t peak) {
+  for (uint32_t i = n; i-- > 1;) {
+    const uint32_t x = w->order[i];
+    if (w->other[x] + b[x].bytes != peak) continue;
+    memmove(w->order + 1, w->order, i * sizeof *w->order);
+    w->order[0] = x;
+    return;
+  }
+}
+
+/* Improves the plan while it is more than a twentieth above what nothing can beat, in about a millisecond. */
+static size_t plan_improve(tn_planner *w, tn_interval_plan *b, uint32_t n, size_t peak, size_t live) {
+  const uint32_t fit = PLAN_SMALL * PLAN_SMALL / (n * n), rounds = fit < PLAN_ROUNDS ? fit : PLAN_ROUNDS;
+  for (uint32_t round = 0; round < rounds && peak - live > live / 20; round++) {
+    if (round < PLAN_N_ORDERS) plan_sort(b, (plan_order)round, w->order, n);
+    const size_t other = plan_place(w, b, n);
+    if (round >= PLAN_N_ORDERS - 1) plan_promote(w, b, n, other);
+    if (other >= peak) continue;
+    peak = other;
+    for (uint32_t i = 0; i < n; i++) b[i].offset = w->other[i];
   }
   return peak;
 }
@@ -236,11 +260,6 @@ bool tn_plan_offsets(tn_planner *w, tn_interval_plan *buffers, uint32_t n, const
     if (!tn_add_size(sum, buffers[i].bytes, &sum)) return false;
   *out_live = plan_live(buffers, n, by_first, by_last);
   *out_peak = plan_by_birth(w, buffers, n, by_first, by_last);
-  for (int by = 0; by < PLAN_N_ORDERS && n <= PLAN_SMALL && *out_peak != *out_live; by++) {
-    const size_t other = plan_in_order(w, buffers, n, (plan_order)by);
-    if (other >= *out_peak) continue;
-    *out_peak = other;
-    for (uint32_t i = 0; i < n; i++) buffers[i].offset = w->other[i];
-  }
+  if (n > 0 && n <= PLAN_SMALL) *out_peak = plan_improve(w, buffers, n, *out_peak, *out_live);
   return true;
 }
