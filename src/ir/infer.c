@@ -266,8 +266,30 @@ static tn_status infer_count(tn_graph *g, const tn_node *node) {
   return tn_fail(g->ctx, TN_LIMIT, node->loc, "loops are nested in a way that takes too long to infer");
 }
 
+static int infer_port_rank(const tn_node *node, const tn_port *port) {
+  if (port->rank) return port->rank;
+  const tn_value *other = port->rank_as && port->rank_as <= node->n_in ? node->in[port->rank_as - 1] : NULL;
+  return other && tn_type_has_rank(&other->type) ? other->type.rank : 0;
+}
+
+/* Where an operator demands a rank of a value whose rank only the run can tell, the value is pinned to it: the shapes
+ * behind are then expressions again, and the run checks. */
+static tn_status infer_pin_ranks(tn_graph *g, tn_node *node) {
+  for (int i = 0; i < node->n_in && i < TN_MAX_PORTS && node->op->in[i].name; i++) {
+    tn_value *v = node->in[i];
+    const int rank = infer_port_rank(node, &node->op->in[i]);
+    if (!v || v->type.kind != TN_TYPE_TENSOR || v->type.rank >= 0 || rank == 0) continue;
+    tn_node *pin = tn_edit_add_node(node->region, node, tn_op_find("pin_rank"), &v, 1, 1, node->loc);
+    tn_edit_set_attr(pin, "rank", (tn_attr){.kind = TN_ATTR_INT, .i = rank});
+    TN_TRY(tn_infer_node(g, pin));
+    tn_edit_set_input(node, i, pin->out[0]);
+  }
+  return TN_OK;
+}
+
 tn_status tn_infer_node(tn_graph *g, tn_node *node) {
   TN_TRY(infer_count(g, node));
+  TN_TRY(infer_pin_ranks(g, node));
   tn_arena *a = &g->ctx->arena;
   const tn_type **in = TN_NEW_ARRAY(a, const tn_type *, node->n_in > 0 ? node->n_in : 1);
   bool *present = TN_NEW_ARRAY(a, bool, node->n_out > 0 ? node->n_out : 1);

@@ -36,6 +36,8 @@ typedef struct tn_port {
   uint64_t dtypes;   /* TN_SET_*; 0 = any */
   const char *same;  /* type group: ports with the same group name have one element type ("T"); NULL = free */
   uint32_t flags;
+  uint8_t rank;      /* inputs: the one rank allowed; 0 = any. A value whose rank only the run knows is pinned to it */
+  uint8_t rank_as;   /* inputs: 1 + the input that has the same rank; 0 = none */
 } tn_port;
 
 typedef struct tn_attr_row {

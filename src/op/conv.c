@@ -103,7 +103,9 @@ static tn_status conv_eval(tn_eval *e) {
 
 TN_OP(conv){
     .name = "conv",
-    .in = {{"x", TN_SET_FLOATS, "T", 0}, {"w", TN_SET_FLOATS, "T", 0}, {"b", TN_SET_FLOATS, "T", TN_PORT_OPTIONAL}},
+    .in = {{"x", TN_SET_FLOATS, "T", .rank_as = 2},
+           {"w", TN_SET_FLOATS, "T"},
+           {"b", TN_SET_FLOATS, "T", TN_PORT_OPTIONAL}},
     .out = {{"y", TN_SET_FLOATS, "T", 0}},
     .attrs = {{"auto_pad", TN_ATTR_STR, .s = "NOTSET"},
               {"dilations", .kind = TN_ATTR_INTS},
@@ -169,9 +171,7 @@ static double deform_conv_sample(const tn_lit *x, int64_t plane, int64_t ih, int
   return sum;
 }
 
-static const tn_lit *deform_conv_input(const tn_eval *e, int i) {
-  return i < e->n_in ? e->in[i] : NULL;
-}
+static const tn_lit *deform_conv_input(const tn_eval *e, int i) { return i < e->n_in ? e->in[i] : NULL; }
 
 static tn_status deform_conv_eval(tn_eval *e) {
   const tn_lit *x = e->in[0], *w = e->in[1], *offset = e->in[2], *b = deform_conv_input(e, 3),

@@ -140,7 +140,9 @@ static tn_status deconv_eval(tn_eval *e) {
 
 TN_OP(conv_transpose){
     .name = "conv_transpose",
-    .in = {{"x", TN_SET_FLOATS, "T", 0}, {"w", TN_SET_FLOATS, "T", 0}, {"b", TN_SET_FLOATS, "T", TN_PORT_OPTIONAL}},
+    .in = {{"x", TN_SET_FLOATS, "T", .rank_as = 2},
+           {"w", TN_SET_FLOATS, "T"},
+           {"b", TN_SET_FLOATS, "T", TN_PORT_OPTIONAL}},
     .out = {{"y", TN_SET_FLOATS, "T", 0}},
     .attrs = {{"auto_pad", TN_ATTR_STR, .s = "NOTSET"},
               {"dilations", .kind = TN_ATTR_INTS},

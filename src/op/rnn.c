@@ -301,11 +301,13 @@ static tn_status rnn_import_1(tn_import *im) {
   return TN_OK;
 }
 
-#define RNN_INPUTS                                                                                           \
-  {"x", TN_SET_FLOATS, "T", 0}, {"w", TN_SET_FLOATS, "T", 0}, {"r", TN_SET_FLOATS, "T", 0},                  \
-      {"b", TN_SET_FLOATS, "T", TN_PORT_OPTIONAL}, {"sequence_lens", TN_SET(I32), NULL, TN_PORT_OPTIONAL}, { \
-    "initial_h", TN_SET_FLOATS, "T", TN_PORT_OPTIONAL                                                        \
-  }
+/* clang-format off */
+#define RNN_INPUTS                                                                                              \
+  {"x", TN_SET_FLOATS, "T", .rank = 3}, {"w", TN_SET_FLOATS, "T", .rank = 3}, {"r", TN_SET_FLOATS, "T", .rank = 3}, \
+  {"b", TN_SET_FLOATS, "T", TN_PORT_OPTIONAL, .rank = 2},                                                        \
+  {"sequence_lens", TN_SET(I32), NULL, TN_PORT_OPTIONAL, .rank = 1},                                             \
+  {"initial_h", TN_SET_FLOATS, "T", TN_PORT_OPTIONAL, .rank = 3}
+/* clang-format on */
 #define RNN_OUTPUTS \
   {"y", TN_SET_FLOATS, "T", TN_PORT_OPTIONAL}, { "y_h", TN_SET_FLOATS, "T", TN_PORT_OPTIONAL }
 #define RNN_ATTRS                                                                            \
@@ -318,7 +320,7 @@ static tn_status rnn_import_1(tn_import *im) {
 TN_OP(lstm){
     .name = "lstm",
     .in = {RNN_INPUTS,
-           {"initial_c", TN_SET_FLOATS, "T", TN_PORT_OPTIONAL},
+           {"initial_c", TN_SET_FLOATS, "T", TN_PORT_OPTIONAL, .rank = 3},
            {"p", TN_SET_FLOATS, "T", TN_PORT_OPTIONAL}},
     .out = {RNN_OUTPUTS, {"y_c", TN_SET_FLOATS, "T", TN_PORT_OPTIONAL}},
     .attrs = {RNN_ATTRS, {"input_forget", TN_ATTR_INT, .has_default = true}},
