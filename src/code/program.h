@@ -163,7 +163,7 @@ typedef struct tn_program {
   const tn_pattr *attrs; uint32_t n_attrs;
   const int64_t *ints; uint32_t n_ints;
   const double *floats; uint32_t n_floats;
-  const tn_str *strings; uint32_t n_strings;
+  const tn_str *strings; uint32_t n_strings; /* first the dims of the inputs as text, each with its NUL; then attributes' */
   const tn_pstep *steps; uint32_t n_steps;
   const tn_pregion *regions; uint32_t n_regions;
   const tn_pio *inputs; uint32_t n_inputs;

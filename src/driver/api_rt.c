@@ -153,13 +153,14 @@ tn_status tn_program_output(const tn_program *p, size_t i, tn_value_info *out) {
 }
 
 /* The first strings of a program are the dims of its inputs, in order, each with its NUL (code/program.h). */
+static size_t program_rank(const tn_program *p, size_t input) {
+  return p->values[p->inputs[input].value].dims.n;
+}
+
 const char *tn_program_input_dim(const tn_program *p, size_t i, int j) {
   size_t at = 0;
-  if (i >= p->n_inputs || j < 0 || j >= p->values[p->inputs[i].value].rank) return NULL;
-  for (size_t k = 0; k < i; k++) {
-    const int rank = p->values[p->inputs[k].value].rank;
-    at += rank > 0 ? (size_t)rank : 0;
-  }
+  if (i >= p->n_inputs || j < 0 || (size_t)j >= program_rank(p, i)) return NULL;
+  for (size_t k = 0; k < i; k++) at += program_rank(p, k);
   at += (size_t)j;
   if (at >= p->n_strings) return NULL;
   const tn_str s = p->strings[at];

@@ -5,15 +5,18 @@
 #include "ir/op.h"
 #include "ir/text.h"
 
-enum { IRPRINT_SHORT = 64, IRPRINT_SPLAT = 4 };
+enum { IRPRINT_SHORT = 64, IRPRINT_SPLAT = 4, IRPRINT_MAX_NESTING = 100 };
 
 typedef struct irprint {
   tn_graph *g;
   tn_text *out;
   uint32_t flags;
-  const char **names; /* by value id; NULL = no such value any more */
-  bool *used;         /* by symbol number */
-  bool *implied;      /* by symbol number: a parameter's dim says all there is to say */
+  const char **names;    /* by value id; NULL = no such value any more */
+  bool *used;            /* by symbol number */
+  bool *printed;         /* by symbol number: has its line */
+  TN_VEC(uint32_t) todo; /* used symbols whose definitions were not looked at */
+  int nesting;
+  bool *implied; /* by symbol number: a parameter's dim says all there is to say */
   uint32_t n_symbols;
 } irprint;
 
@@ -325,7 +328,9 @@ static void irprint_main(irprint *p) {
 
 static void irprint_use(void *arg, uint32_t number) {
   irprint *p = arg;
+  if (p->used[number]) return;
   p->used[number] = true;
+  tn_vec_push(&p->g->ctx->arena, &p->todo, number);
 }
 
 static void irprint_use_sym(irprint *p, tn_sym e) {
@@ -409,8 +414,7 @@ static void irprint_collect(irprint *p) {
   if (tn_graph_walk(p->g, irprint_see, p) != TN_OK) return;
   for (size_t i = 0; i < g->checks.n; i++) irprint_use_sym(p, g->checks.at[i].condition);
   for (size_t i = 0; i < g->assumed.n; i++) irprint_use_sym(p, g->assumed.at[i]);
-  for (uint32_t i = p->n_symbols; i-- > 0;) /* a definition speaks of older symbols */
-    if (p->used[i]) irprint_use_sym(p, tn_sym_symbol(g->syms, i)->definition);
+  while (p->todo.n) irprint_use_sym(p, tn_sym_symbol(g->syms, p->todo.at[--p->todo.n])->definition);
 }
 
 /* Symbols that would be read anywhere before their plain appearance need a line. */
@@ -468,10 +472,23 @@ static void irprint_symbol(irprint *p, uint32_t number) {
   irprint_z(p, "\n");
 }
 
+/* A definition may speak of newer symbols (an input's dim solved for one of its symbols): their lines come first. */
+static void irprint_symbol_after(void *arg, uint32_t number) {
+  irprint *p = arg;
+  if (p->printed[number] || !p->used[number] || p->implied[number]) return;
+  p->printed[number] = true;
+  const tn_symbol *s = tn_sym_symbol(p->g->syms, number);
+  if (s->definition && p->nesting < IRPRINT_MAX_NESTING) {
+    p->nesting++;
+    tn_sym_symbols(p->g->syms, s->definition, irprint_symbol_after, p);
+    p->nesting--;
+  }
+  irprint_symbol(p, number);
+}
+
 static void irprint_head(irprint *p) {
   irprint_z(p, "tenon 1\n");
-  for (uint32_t i = 0; i < p->n_symbols; i++)
-    if (p->used[i] && !p->implied[i]) irprint_symbol(p, i);
+  for (uint32_t i = 0; i < p->n_symbols; i++) irprint_symbol_after(p, i);
   for (size_t i = 0; i < p->g->assumed.n; i++) {
     if (tn_sym_is_int(p->g->assumed.at[i])) continue; /* says nothing (more) */
     irprint_z(p, "assume ");
@@ -501,6 +518,7 @@ void tn_graph_print(tn_graph *g, tn_text *out, uint32_t flags) {
                .flags = flags,
                .names = TN_NEW_ARRAY(a, const char *, g->n_values + 1),
                .used = TN_NEW_ARRAY(a, bool, n + 1),
+               .printed = TN_NEW_ARRAY(a, bool, n + 1),
                .implied = TN_NEW_ARRAY(a, bool, n + 1),
                .n_symbols = n};
   irprint_plan_symbols(&p);

@@ -52,6 +52,13 @@ static bool cse_lit_equal(const tn_lit *a, const tn_lit *b) {
   return true;
 }
 
+static bool cse_same_bits(double a, double b) {
+  uint64_t x, y;
+  memcpy(&x, &a, sizeof x);
+  memcpy(&y, &b, sizeof y);
+  return x == y;
+}
+
 static bool cse_attr_equal(const tn_attr *a, const tn_attr *b) {
   if (a->kind != b->kind) return false;
   switch (a->kind) {
@@ -61,13 +68,16 @@ static bool cse_attr_equal(const tn_attr *a, const tn_attr *b) {
     case TN_ATTR_DTYPE:
       return a->i == b->i;
     case TN_ATTR_FLOAT:
-      return memcmp(&a->f, &b->f, sizeof a->f) == 0;
+      return cse_same_bits(a->f, b->f);
     case TN_ATTR_STR:
       return tn_str_eq(a->s, b->s);
     case TN_ATTR_INTS:
       return a->n == b->n && (!a->n || memcmp(a->ints, b->ints, (size_t)a->n * sizeof *a->ints) == 0);
     case TN_ATTR_FLOATS:
-      return a->n == b->n && (!a->n || memcmp(a->floats, b->floats, (size_t)a->n * sizeof *a->floats) == 0);
+      if (a->n != b->n) return false;
+      for (int64_t i = 0; i < a->n; i++)
+        if (!cse_same_bits(a->floats[i], b->floats[i])) return false;
+      return true;
     case TN_ATTR_STRS:
       if (a->n != b->n) return false;
       for (int64_t i = 0; i < a->n; i++)

@@ -182,7 +182,7 @@ static tn_status emit_code_new(tn_emit *e, tn_emit_segment *s, tn_sym x, int dep
 static tn_status emit_code_at(tn_emit *e, tn_sym x, int depth, uint32_t *out_slot) {
   if (emit_code_find(e, x, out_slot)) return TN_OK;
   if (depth > EMIT_MAX_DEPTH) return tn_fail(e->pass->ctx, TN_LIMIT, (tn_loc){0}, "a size is nested too deeply");
-  tn_emit_segment *s;
+  tn_emit_segment *s = NULL;
   TN_TRY(emit_code_segment(e, x, &s));
   tn_map *arm = e->arm;
   if (arm && s != e->arm_segment) e->arm = NULL;
@@ -279,7 +279,7 @@ static tn_status emit_code_find_used(emit_code_used *u) {
 }
 
 static tn_status emit_code_bind(tn_emit *e, const tn_symbol *s, uint32_t slot) {
-  tn_emit_segment *segment;
+  tn_emit_segment *segment = NULL;
   TN_TRY(emit_code_segment(e, s->var, &segment));
   const tn_pbind bind = {.slot = slot,
                          .value = (uint32_t)e->value_of[s->value],
@@ -312,8 +312,8 @@ tn_status tn_emit_symbols(tn_emit *e) {
 }
 
 static tn_status emit_code_check(tn_emit *e, tn_sym condition, const char *text) {
-  tn_emit_segment *s;
-  uint32_t slot;
+  tn_emit_segment *s = NULL;
+  uint32_t slot = 0;
   if (tn_sym_is_int(condition) && condition->k != 0) return TN_OK;
   TN_TRY(tn_emit_expression(e, condition, &slot));
   TN_TRY(emit_code_segment(e, condition, &s));

@@ -194,7 +194,8 @@ static tn_status symbolize_visit_uses(void *arg, tn_node *node) {
 static void symbolize_content(tn_graph *g, tn_value *v) {
   int64_t n = 1;
   tn_type type = v->type;
-  if (!tn_type_has_rank(&type) || type.rank > 1 || (type.dtype != TN_I64 && type.dtype != TN_I32)) return;
+  if (type.content || !tn_type_has_rank(&type) || type.rank > 1 || (type.dtype != TN_I64 && type.dtype != TN_I32))
+    return;
   if (!tn_type_const_dims(&type, type.rank == 1 ? &n : NULL) || n > SYMBOLIZE_MAX_CONTENT) return;
   tn_elem *elems = TN_NEW_ARRAY(&g->ctx->arena, tn_elem, n + 1);
   for (int64_t k = 0; k < n; k++) {
