@@ -81,25 +81,27 @@ static void case_end(tn_case *c, tn_verdict v, const char *why) {
   c->why = line;
 }
 
+/* The first error's line, without the model's path. */
+static const char *case_message(const tn_case *c, const tn_report *r) {
+  const char *line = tn_report_text(r);
+  while (*line == ' ' || strncmp(line, "warning: ", 9) == 0) {
+    line += strcspn(line, "\n");
+    line += *line == '\n';
+  }
+  const char *const path = tn_cli_print("%s/model.onnx: ", c->path);
+  if (strncmp(line, path, strlen(path)) == 0) line += strlen(path);
+  return tn_cli_print("%.*s", (int)strcspn(line, "\n"), line);
+}
+
 /* True when s is OK; else the verdict comes from it and the report, which is released. */
 static bool case_go_on(tn_case *c, tn_status s, tn_report *r, const char *what) {
-  const char *message = "";
-  for (size_t i = 0; s != TN_OK && i < tn_report_count(r); i++) {
-    char severity = 0;
-    tn_status status;
-    const char *node = "", *text = "";
-    tn_report_get(r, i, &severity, &status, &node, &text);
-    if (severity != 'e') continue;
-    message = *node ? tn_cli_print("%s (node '%s')", text, node) : tn_cli_print("%s", text);
-    break;
-  }
+  const char *const message = s == TN_OK ? "" : case_message(c, r);
   tn_report_release(r);
-  if (s == TN_OK) return true;
   if (s == TN_UNSUPPORTED)
     case_end(c, TN_VERDICT_UNSUPPORTED, message);
-  else
+  else if (s != TN_OK)
     case_end(c, TN_VERDICT_FAIL, tn_cli_print("%s: %s: %s", what, tn_status_name(s), message));
-  return false;
+  return s == TN_OK;
 }
 
 static const char *case_file(const char *set, const char *stem, size_t k) {

@@ -114,6 +114,7 @@ int tn_cli_deliver(tn_blob *b, const char *path) {
   bool ok = file != NULL;
   if (ok) ok = fwrite(b->text, 1, b->len, file) == b->len;
   if (ok && file == stdout && b->len && b->text[b->len - 1] != '\n') ok = fputc('\n', file) != EOF;
+  if (ok) ok = fflush(file) == 0;
   const int why = errno;
   if (file && file != stdout && fclose(file) != 0) ok = false;
   tn_blob_free(b);

@@ -24,9 +24,13 @@ int tn_cmd_compile(int argc, char **argv) {
       TN_COMPILE_ROWS(flags),
   };
   const tn_usage usage = {
-      .command = "compile", .operands = "MODEL", .min_operands = 1, .max_operands = 1,
+      .command = "compile",
+      .operands = "MODEL",
+      .min_operands = 1,
+      .max_operands = 1,
       .about = "Compiles MODEL once for all shapes. The program runs with `tenon run OUT.tnp` and needs no compiler.",
-      .options = options, .n_options = TN_CLI_COUNT(options)};
+      .options = options,
+      .n_options = TN_CLI_COUNT(options)};
   tn_texts operands;
   const int status = tn_options_parse(&usage, argc, argv, &operands);
   if (status != TN_OPTIONS_GO_ON) return status;

@@ -15,9 +15,13 @@ int tn_cmd_dump(int argc, char **argv) {
       {.name = "time-passes", .flag = &has_times, .help = "print the time of every pass"},
       TN_COMPILE_ROWS(flags),
   };
-  const tn_usage usage = {.command = "dump", .operands = "MODEL", .min_operands = 1, .max_operands = 1,
+  const tn_usage usage = {.command = "dump",
+                          .operands = "MODEL",
+                          .min_operands = 1,
+                          .max_operands = 1,
                           .about = "Compiles MODEL and prints its graph as text IR, or its program.",
-                          .options = options, .n_options = TN_CLI_COUNT(options)};
+                          .options = options,
+                          .n_options = TN_CLI_COUNT(options)};
   tn_texts operands;
   const int status = tn_options_parse(&usage, argc, argv, &operands);
   if (status != TN_OPTIONS_GO_ON) return status;

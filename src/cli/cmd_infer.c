@@ -6,15 +6,24 @@ int tn_cmd_infer(int argc, char **argv) {
   const char *out = NULL;
   bool is_json = false;
   const tn_option options[] = {
-      {.letter = 'o', .name = "output", .arg = "OUT.onnx", .text = &out, .help = "copy of the model with the shapes in it"},
+      {.letter = 'o',
+       .name = "output",
+       .arg = "OUT.onnx",
+       .text = &out,
+       .help = "copy of the model with the shapes in it"},
       {.name = "json", .flag = &is_json, .help = "print JSON: symbols, values, checks, warnings"},
       TN_COMPILE_ROWS(flags),
   };
   const tn_usage usage = {
-      .command = "infer", .operands = "MODEL", .min_operands = 1, .max_operands = 1,
-      .about = "Prints the type and symbolic shape of every value. OUT.onnx is MODEL byte for byte but for its\n"
-               "value_info and output shapes.",
-      .options = options, .n_options = TN_CLI_COUNT(options)};
+      .command = "infer",
+      .operands = "MODEL",
+      .min_operands = 1,
+      .max_operands = 1,
+      .about =
+          "Prints the type and symbolic shape of every value. OUT.onnx is MODEL byte for byte but for its\n"
+          "value_info and output shapes.",
+      .options = options,
+      .n_options = TN_CLI_COUNT(options)};
   tn_texts operands;
   const int status = tn_options_parse(&usage, argc, argv, &operands);
   if (status != TN_OPTIONS_GO_ON) return status;

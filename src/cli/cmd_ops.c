@@ -7,8 +7,11 @@ int tn_cmd_ops(int argc, char **argv) {
       {.name = "json", .flag = &is_json, .help = "print JSON"},
       {.name = "markdown", .flag = &is_markdown, .help = "print a Markdown table"},
   };
-  const tn_usage usage = {.command = "ops", .operands = "", .about = "Lists the operators that Tenon knows.",
-                          .options = options, .n_options = TN_CLI_COUNT(options)};
+  const tn_usage usage = {.command = "ops",
+                          .operands = "",
+                          .about = "Lists the operators that Tenon knows.",
+                          .options = options,
+                          .n_options = TN_CLI_COUNT(options)};
   tn_texts operands;
   const int status = tn_options_parse(&usage, argc, argv, &operands);
   if (status != TN_OPTIONS_GO_ON) return status;

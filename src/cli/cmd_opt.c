@@ -21,9 +21,12 @@ static int opt_parse(int argc, char **argv, opt_args *a, tn_texts *operands) {
       {.name = "list-passes", .flag = &a->is_listing, .help = "print the passes in order; FILE is not needed"},
       TN_COMPILE_ROWS(a->flags),
   };
-  const tn_usage usage = {.command = "opt", .operands = "FILE", .max_operands = 1,
+  const tn_usage usage = {.command = "opt",
+                          .operands = "FILE",
+                          .max_operands = 1,
                           .about = "Runs passes over FILE (.onnx or text IR) and prints the graph as text IR.",
-                          .options = options, .n_options = TN_CLI_COUNT(options)};
+                          .options = options,
+                          .n_options = TN_CLI_COUNT(options)};
   return tn_options_parse(&usage, argc, argv, operands);
 }
 

@@ -28,25 +28,39 @@ typedef struct run_state {
 
 static int run_parse(int argc, char **argv, run_args *a) {
   const tn_option options[] = {
-      {.letter = 'i', .name = "input", .arg = "NAME=WHAT", .list = &a->inputs,
+      {.letter = 'i',
+       .name = "input",
+       .arg = "NAME=WHAT",
+       .list = &a->inputs,
        .help = "FILE.npy, FILE.pb, random[:2x3], zeros[:2x3], a number or [1, 2]"},
       {.letter = 'd', .name = "dim", .arg = "NAME=SIZE", .list = &a->dims, .help = "size of a symbol"},
-      {.letter = 'o', .name = "output", .arg = "DIR", .text = &a->output, .help = "write DIR/NAME.npy for every output"},
+      {.letter = 'o',
+       .name = "output",
+       .arg = "DIR",
+       .text = &a->output,
+       .help = "write DIR/NAME.npy for every output"},
       {.name = "seed", .arg = "N", .integer = &a->seed, .help = "of random inputs and random operators (0)"},
       {.name = "repeat", .arg = "N", .integer = &a->repeat, .least = 1, .help = "run N times and print times"},
       {.name = "threads", .arg = "N", .integer = &a->threads, .help = "0: as many as there are processors (0)"},
-      {.name = "compare", .arg = "oracle", .text = &a->compare,
+      {.name = "compare",
+       .arg = "oracle",
+       .text = &a->compare,
        .help = "check every step against its operator's definition in double precision"},
       {.name = "profile", .flag = &a->is_profiled, .help = "table of the steps that take longest"},
       {.name = "json", .flag = &a->is_json, .help = "print JSON"},
       TN_COMPILE_ROWS(a->flags),
   };
   const tn_usage usage = {
-      .command = "run", .operands = "MODEL", .min_operands = 1, .max_operands = 1,
-      .about = "Compiles MODEL (.onnx, or a program .tnp), runs it and prints one line per output. Every input must be\n"
-               "given. Random numbers depend on the seed and the input's name only: floats in [-1, 1), integers in\n"
-               "[0, 10). Dims that are not given follow from --dim and from the other inputs, or are 1.",
-      .options = options, .n_options = TN_CLI_COUNT(options)};
+      .command = "run",
+      .operands = "MODEL",
+      .min_operands = 1,
+      .max_operands = 1,
+      .about =
+          "Compiles MODEL (.onnx, or a program .tnp), runs it and prints one line per output. Every input must be\n"
+          "given. Random numbers depend on the seed and the input's name only: floats in [-1, 1), integers in\n"
+          "[0, 10). Dims that are not given follow from --dim and from the other inputs, or are 1.",
+      .options = options,
+      .n_options = TN_CLI_COUNT(options)};
   tn_texts operands;
   const int status = tn_options_parse(&usage, argc, argv, &operands);
   if (status != TN_OPTIONS_GO_ON) return status;
@@ -154,8 +168,8 @@ static void run_print_profile(const run_state *s) {
   printf("\n%10s %7s %8s  %-24s %s\n", "ms", "%", "calls", "kernel", "node");
   for (size_t i = 0; i < n && i < RUN_MAX_ROWS; i++)
     printf("%10.3f %7.2f %8" PRId64 "  %-24s %s\n", (double)rows[i]->ns / 1e6,
-           total ? 100 * (double)rows[i]->ns / (double)total : 0, rows[i]->calls, rows[i]->kernel ? rows[i]->kernel : "",
-           rows[i]->label ? rows[i]->label : "");
+           total ? 100 * (double)rows[i]->ns / (double)total : 0, rows[i]->calls,
+           rows[i]->kernel ? rows[i]->kernel : "", rows[i]->label ? rows[i]->label : "");
   printf("%10.3f   in %zu steps; memory: planned %" PRId64 " bytes (largest sum of live buffers %" PRId64
          "), session %" PRId64 "\n",
          (double)total / 1e6, n, stats.arena_bytes, stats.live_bytes, stats.total_bytes);
@@ -196,8 +210,8 @@ static void run_print(const run_state *s) {
     if (t) tn_output_print(run_output_name(s, i), width, t);
   }
   if (s->args->repeat > 1)
-    printf("%" PRId64 " runs: median %.3f ms, min %.3f ms, first %.3f ms\n", s->args->repeat, (double)s->median_ns / 1e6,
-           (double)s->min_ns / 1e6, (double)s->first_ns / 1e6);
+    printf("%" PRId64 " runs: median %.3f ms, min %.3f ms, first %.3f ms\n", s->args->repeat,
+           (double)s->median_ns / 1e6, (double)s->min_ns / 1e6, (double)s->first_ns / 1e6);
   if (s->oracle)
     printf("oracle: %zu steps compared, %zu differ, largest error %.3g\n", s->divergence.steps, s->divergence.failed,
            s->divergence.max_abs_error);

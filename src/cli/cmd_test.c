@@ -27,11 +27,16 @@ static int test_parse(int argc, char **argv, test_args *a, tn_texts *folders) {
   const tn_option options[] = {
       {.name = "rtol", .arg = "X", .real = &a->cases.tolerance.rtol, .help = "relative tolerance of floats (1e-3)"},
       {.name = "atol", .arg = "X", .real = &a->cases.tolerance.atol, .help = "absolute tolerance of floats (1e-7)"},
-      {.letter = 'j', .name = "jobs", .arg = "N", .integer = &a->jobs,
+      {.letter = 'j',
+       .name = "jobs",
+       .arg = "N",
+       .integer = &a->jobs,
        .help = "processes at once (one per processor); 0: all cases in this one"},
       {.name = "threads", .arg = "N", .integer = &a->threads, .help = "threads of a case (1)"},
       {.name = "timeout", .arg = "SECONDS", .real = &a->timeout_s, .help = "a case that takes longer fails (60)"},
-      {.name = "expect", .arg = "FILE", .text = &a->expect,
+      {.name = "expect",
+       .arg = "FILE",
+       .text = &a->expect,
        .help = "rows NAME pass|fail|unsupported; fails when a case differs, also when it passes unexpectedly"},
       {.name = "write-expect", .arg = "FILE", .text = &a->write_expect, .help = "write such rows"},
       {.letter = 'q', .name = "quiet", .flag = &a->is_quiet, .help = "print failures and the last line only"},
@@ -39,11 +44,16 @@ static int test_parse(int argc, char **argv, test_args *a, tn_texts *folders) {
       TN_COMPILE_ROWS(a->flags),
   };
   const tn_usage usage = {
-      .command = "test", .operands = "DIR...", .min_operands = 1, .max_operands = SIZE_MAX,
-      .about = "Runs every case in the folders: model.onnx with test_data_set_N/input_K.pb and output_K.pb. Types and\n"
-               "shapes must be equal, floats close (NaN equals NaN), all else exact. Each case runs in a process of its\n"
-               "own; a crash is a failure. Exit status 1 when a case fails or differs from what --expect says.",
-      .options = options, .n_options = TN_CLI_COUNT(options)};
+      .command = "test",
+      .operands = "DIR...",
+      .min_operands = 1,
+      .max_operands = SIZE_MAX,
+      .about =
+          "Runs every case in the folders: model.onnx with test_data_set_N/input_K.pb and output_K.pb. Types and\n"
+          "shapes must be equal, floats close (NaN equals NaN), all else exact. Each case runs in a process of its\n"
+          "own; a crash is a failure. Exit status 1 when a case fails or differs from what --expect says.",
+      .options = options,
+      .n_options = TN_CLI_COUNT(options)};
   return tn_options_parse(&usage, argc, argv, folders);
 }
 
@@ -117,7 +127,9 @@ static int test_run(test_state *s, const tn_texts *folders) {
 int tn_cmd_test(int argc, char **argv) {
   const long processors = sysconf(_SC_NPROCESSORS_ONLN);
   test_args args = {.cases = {.tolerance = {.rtol = 1e-3, .atol = 1e-7}},
-                    .jobs = processors > 1 ? processors : 1, .threads = 1, .timeout_s = 60};
+                    .jobs = processors > 1 ? processors : 1,
+                    .threads = 1,
+                    .timeout_s = 60};
   tn_texts folders;
   const int status = test_parse(argc, argv, &args, &folders);
   if (status != TN_OPTIONS_GO_ON) return status;

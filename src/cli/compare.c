@@ -37,7 +37,8 @@ static const char *compare_floats(const tn_tensor *got, const tn_tensor *want, t
   }
   if (n_bad == 0) return NULL;
   return tn_cli_print("element %" PRId64 " is %.9g, expected %.9g; %" PRId64 " of %" PRId64
-                      " differ, largest error %.3g", first, tn_tensor_f64(&g, first), tn_tensor_f64(&w, first), n_bad, n, worst);
+                      " differ, largest error %.3g",
+                      first, tn_tensor_f64(&g, first), tn_tensor_f64(&w, first), n_bad, n, worst);
 }
 
 static const char *compare_integers(const tn_tensor *got, const tn_tensor *want) {
@@ -64,12 +65,16 @@ static const char *compare_tensors(const tn_tensor *got, const tn_tensor *want, 
   if (why) return why;
   switch (tn_type_class_of(want->dtype)) {
     case TN_TYPE_FLOAT:
-    case TN_TYPE_COMPLEX: return compare_floats(got, want, tol);
+    case TN_TYPE_COMPLEX:
+      return compare_floats(got, want, tol);
     case TN_TYPE_INT:
     case TN_TYPE_UINT:
-    case TN_TYPE_BOOL: return compare_integers(got, want);
-    case TN_TYPE_STRING: return compare_strings(got, want);
-    case TN_TYPE_NONE: break;
+    case TN_TYPE_BOOL:
+      return compare_integers(got, want);
+    case TN_TYPE_STRING:
+      return compare_strings(got, want);
+    case TN_TYPE_NONE:
+      break;
   }
   return "has no element type";
 }

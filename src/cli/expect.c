@@ -58,6 +58,7 @@ int tn_expect_write(const char *path, const tn_cases *cases) {
   bool ok = file != NULL;
   for (size_t i = 0; ok && i < cases->n; i++)
     ok = fprintf(file, "%s %s\n", cases->items[i].name, tn_verdict_text(cases->items[i].verdict)) > 0;
+  if (ok) ok = fflush(file) == 0;
   const int why = errno;
   if (file && fclose(file) != 0) ok = false;
   return ok ? TN_EXIT_OK : expect_fail(TN_IO, tn_cli_print("%s: cannot write: %s", path, strerror(why)));

@@ -68,11 +68,18 @@ static void fill_random_one(tn_dtype d, void *data, int64_t i, uint64_t *state) 
       tn_tensor_store_f64(part, data, 2 * i + 1, fill_unit(state, 24));
       break;
     }
-    case TN_TYPE_BOOL: ((uint8_t *)data)[i] = (uint8_t)(fill_next(state) >> 63); break;
-    case TN_TYPE_STRING: ((tn_string *)data)[i] = (tn_string){&letters[fill_next(state) >> 60], 1}; break;
+    case TN_TYPE_BOOL:
+      ((uint8_t *)data)[i] = (uint8_t)(fill_next(state) >> 63);
+      break;
+    case TN_TYPE_STRING:
+      ((tn_string *)data)[i] = (tn_string){&letters[fill_next(state) >> 60], 1};
+      break;
     case TN_TYPE_INT:
-    case TN_TYPE_UINT: fill_store_int(d, data, i, fill_integer(state, d)); break;
-    case TN_TYPE_NONE: break;
+    case TN_TYPE_UINT:
+      fill_store_int(d, data, i, fill_integer(state, d));
+      break;
+    case TN_TYPE_NONE:
+      break;
   }
 }
 
@@ -167,7 +174,8 @@ static const char *literal_integer(tn_dtype d, void *data, int64_t i, const char
   if (end == text || *end) return tn_cli_print("'%s' is no integer", text);
   const int64_t top = is_signed ? INT64_MAX >> (64 - bits) : INT64_MAX;
   const bool fits = is_signed ? v <= top && v >= -top - 1 : bits == 64 || (uint64_t)v >> bits == 0;
-  if (errno || !fits || (!is_signed && strchr(text, '-'))) return tn_cli_print("'%s' does not fit in %s", text, tn_dtype_text(d));
+  if (errno || !fits || (!is_signed && strchr(text, '-')))
+    return tn_cli_print("'%s' does not fit in %s", text, tn_dtype_text(d));
   fill_store_int(d, data, i, v);
   return NULL;
 }
@@ -187,8 +195,11 @@ static const char *literal_float(tn_dtype d, void *data, int64_t i, const char *
 const char *tn_literal_store(tn_dtype d, void *data, int64_t i, const char *text) {
   switch (tn_type_class_of(d)) {
     case TN_TYPE_INT:
-    case TN_TYPE_UINT: return literal_integer(d, data, i, text);
-    case TN_TYPE_STRING: ((tn_string *)data)[i] = (tn_string){text, strlen(text)}; return NULL;
+    case TN_TYPE_UINT:
+      return literal_integer(d, data, i, text);
+    case TN_TYPE_STRING:
+      ((tn_string *)data)[i] = (tn_string){text, strlen(text)};
+      return NULL;
     case TN_TYPE_BOOL: {
       const bool is_true = strcmp(text, "1") == 0 || strcmp(text, "true") == 0 || strcmp(text, "True") == 0;
       const bool is_false = strcmp(text, "0") == 0 || strcmp(text, "false") == 0 || strcmp(text, "False") == 0;
@@ -197,8 +208,10 @@ const char *tn_literal_store(tn_dtype d, void *data, int64_t i, const char *text
       return NULL;
     }
     case TN_TYPE_FLOAT:
-    case TN_TYPE_COMPLEX: return literal_float(d, data, i, text);
-    case TN_TYPE_NONE: break;
+    case TN_TYPE_COMPLEX:
+      return literal_float(d, data, i, text);
+    case TN_TYPE_NONE:
+      break;
   }
   return "unknown type";
 }

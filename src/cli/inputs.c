@@ -73,7 +73,8 @@ static int inputs_take_dims(const tn_program *p, const tn_texts *dims, tn_feeds 
                                                   text, inputs_symbol_list(p)));
     const int64_t *const before = inputs_symbol(f, name);
     if (before && *before != value)
-      return inputs_fail(TN_INVALID, tn_cli_print("--dim gives '%s' as %lld and as %lld", name, (long long)*before, value));
+      return inputs_fail(TN_INVALID,
+                         tn_cli_print("--dim gives '%s' as %lld and as %lld", name, (long long)*before, value));
     if (!before) inputs_bind(f, name, value, true);
   }
   return TN_EXIT_OK;
@@ -104,8 +105,9 @@ static int inputs_eval_dim(const tn_program *p, const tn_feed *feed, int j, tn_f
                 feed->info.type_text, name, (long long)v, name);
     inputs_bind(f, name, v, false);
   }
-  return inputs_fail(TN_INVALID, tn_cli_print("input '%s': dim %d (%s) has no size here; give the dims, as %s=random:2x3",
-                                              feed->info.name, j, text ? text : "?", feed->info.name));
+  return inputs_fail(TN_INVALID,
+                     tn_cli_print("input '%s': dim %d (%s) has no size here; give the dims, as %s=random:2x3",
+                                  feed->info.name, j, text ? text : "?", feed->info.name));
 }
 
 /* What `--input` says. */
@@ -133,16 +135,16 @@ static int inputs_take_texts(const tn_texts *inputs, tn_feeds *f) {
     if (!feed)
       return inputs_fail(TN_INVALID, tn_cli_print("the model has no input '%.*s'; its inputs are:%s",
                                                   (int)strcspn(text, "="), text, inputs_list(f, false)));
-    if (feed->text)
-      return inputs_fail(TN_INVALID, tn_cli_print("input '%s' is given twice", feed->info.name));
+    if (feed->text) return inputs_fail(TN_INVALID, tn_cli_print("input '%s' is given twice", feed->info.name));
     feed->text = text + strlen(feed->info.name) + 1;
   }
   size_t n_missing = 0;
   for (size_t i = 0; i < f->n; i++) n_missing += !f->items[i].text;
   if (n_missing == 0) return TN_EXIT_OK;
-  return inputs_fail(TN_INVALID, tn_cli_print("%zu of %zu inputs are not given (--input NAME=random takes numbers between "
-                                              "-1 and 1):%s",
-                                              n_missing, f->n, inputs_list(f, true)));
+  return inputs_fail(TN_INVALID,
+                     tn_cli_print("%zu of %zu inputs are not given (--input NAME=random takes numbers between "
+                                  "-1 and 1):%s",
+                                  n_missing, f->n, inputs_list(f, true)));
 }
 
 static bool inputs_ends(const char *text, const char *end) {
@@ -165,8 +167,8 @@ static int inputs_parse_dims(tn_feed *feed, const char *dims) {
     const long long v = strtoll(at, &end, 10);
     const bool is_size = end != at && v >= 0 && v < INT64_MAX && *at >= '0' && *at <= '9';
     if (!is_size || rank == TN_NPY_MAX_RANK || (*end && (*end != 'x' || !end[1])))
-      return inputs_fail(TN_INVALID, tn_cli_print("input '%s': '%s' are no dims; expected the like of 2x3x64",
-                                                  feed->info.name, dims));
+      return inputs_fail(
+          TN_INVALID, tn_cli_print("input '%s': '%s' are no dims; expected the like of 2x3x64", feed->info.name, dims));
     feed->dims[rank++] = v;
     at = *end ? end + 1 : end;
   }
@@ -243,8 +245,8 @@ static int inputs_parse_value(tn_feed *feed) {
   tn_literal *const l = &feed->literal;
   const char *const why = tn_literal_parse(feed->text, feed->info.dtype == TN_STR, l);
   if (why)
-    return inputs_fail(TN_INVALID, tn_cli_print("input '%s': '%s': %s (files end in .npy or .pb)", feed->info.name,
-                                                feed->text, why));
+    return inputs_fail(
+        TN_INVALID, tn_cli_print("input '%s': '%s': %s (files end in .npy or .pb)", feed->info.name, feed->text, why));
   feed->how = TN_FEED_LITERAL;
   if (l->rank == 0 || (l->rank == 1 && feed->info.rank > 1)) return TN_EXIT_OK;
   feed->tensor.rank = l->rank;

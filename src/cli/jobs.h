@@ -6,8 +6,8 @@
 
 typedef struct tn_jobs_options {
   const tn_case_options *cases;
-  int64_t jobs;       /* at once; 0: all in this process, one after another, without a time limit */
-  double timeout_s;   /* of one case */
+  int64_t jobs;                      /* at once; 0: all in this process, one after another, without a time limit */
+  double timeout_s;                  /* of one case */
   void (*done)(void *arg, size_t i); /* called for every case, in order of the cases */
   void *arg;
 } tn_jobs_options;

@@ -20,10 +20,12 @@ static void main_help(FILE *out) {
   fprintf(out, "usage: tenon COMMAND [options] ...\n\n");
   for (size_t i = 0; i < TN_CLI_COUNT(main_commands); i++)
     fprintf(out, "  %-8s  %s\n", main_commands[i].name, main_commands[i].help);
-  fprintf(out, "\ntenon COMMAND --help lists what a command takes; tenon --version prints the version.\n"
-               "Exit status: 0 success, 1 a test or comparison failed, 2 wrong use");
+  fprintf(out,
+          "\ntenon COMMAND --help lists what a command takes; tenon --version prints the version.\n"
+          "Exit status: 0 success, 1 a test or comparison failed, 2 wrong use");
   for (int s = TN_INVALID; s < TN_N_STATUS; s++)
-    fprintf(out, ",%s%d %s", s == TN_INVALID ? "\n" : " ", tn_status_exit_code((tn_status)s), tn_status_name((tn_status)s));
+    fprintf(out, ",%s%d %s", s == TN_INVALID ? "\n" : " ", tn_status_exit_code((tn_status)s),
+            tn_status_name((tn_status)s));
   fprintf(out, ".\n");
 }
 

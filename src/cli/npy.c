@@ -105,8 +105,9 @@ static tn_status npy_descr(npy_reader *r, npy_header *h) {
   h->kind = d.at < d.end ? *d.at++ : 0;
   int64_t width = 0;
   if (h->kind == 'O')
-    return npy_fail(r->error, TN_UNSUPPORTED, "the file holds pickled Python objects, which are not read (for strings "
-                                              "save an array of type 'U' or 'S')");
+    return npy_fail(r->error, TN_UNSUPPORTED,
+                    "the file holds pickled Python objects, which are not read (for strings "
+                    "save an array of type 'U' or 'S')");
   const bool has_width = npy_integer(&d, &width) && d.at == d.end;
   const char *const kinds = "biufcSUV";
   if (!h->kind || !strchr(kinds, h->kind) || !has_width || width < 0 || width > INT32_MAX)
@@ -168,8 +169,7 @@ static tn_status npy_header_text(npy_reader *r, npy_header *h) {
 /* The magic, the version and the length; *out_data := where the elements begin. */
 static tn_status npy_head(const unsigned char *p, size_t n, npy_header *h, size_t *out_data, char *error) {
   if (n < 10 || memcmp(p, "\x93NUMPY", 6) != 0) return npy_fail(error, TN_INVALID, "not a .npy file");
-  if (p[6] < 1 || p[6] > 3)
-    return npy_fail(error, TN_UNSUPPORTED, ".npy version %d.%d is not known", p[6], p[7]);
+  if (p[6] < 1 || p[6] > 3) return npy_fail(error, TN_UNSUPPORTED, ".npy version %d.%d is not known", p[6], p[7]);
   size_t at = 10, len = (size_t)p[8] | (size_t)p[9] << 8;
   if (p[6] > 1) {
     if (n < 12) return npy_fail(error, TN_INVALID, "the file ends within its header");
@@ -188,15 +188,23 @@ static tn_status npy_head(const unsigned char *p, size_t n, npy_header *h, size_
 static tn_dtype npy_dtype(const npy_header *h) {
   const size_t w = h->width;
   switch (h->kind) {
-    case 'b': return w == 1 ? TN_BOOL : TN_DTYPE_NONE;
-    case 'V': return w == 1 ? TN_U8 : w == 2 ? TN_U16 : TN_DTYPE_NONE;
-    case 'i': return w == 1 ? TN_I8 : w == 2 ? TN_I16 : w == 4 ? TN_I32 : w == 8 ? TN_I64 : TN_DTYPE_NONE;
-    case 'u': return w == 1 ? TN_U8 : w == 2 ? TN_U16 : w == 4 ? TN_U32 : w == 8 ? TN_U64 : TN_DTYPE_NONE;
-    case 'f': return w == 2 ? TN_F16 : w == 4 ? TN_F32 : w == 8 ? TN_F64 : TN_DTYPE_NONE;
-    case 'c': return w == 8 ? TN_C64 : w == 16 ? TN_C128 : TN_DTYPE_NONE;
+    case 'b':
+      return w == 1 ? TN_BOOL : TN_DTYPE_NONE;
+    case 'V':
+      return w == 1 ? TN_U8 : w == 2 ? TN_U16 : TN_DTYPE_NONE;
+    case 'i':
+      return w == 1 ? TN_I8 : w == 2 ? TN_I16 : w == 4 ? TN_I32 : w == 8 ? TN_I64 : TN_DTYPE_NONE;
+    case 'u':
+      return w == 1 ? TN_U8 : w == 2 ? TN_U16 : w == 4 ? TN_U32 : w == 8 ? TN_U64 : TN_DTYPE_NONE;
+    case 'f':
+      return w == 2 ? TN_F16 : w == 4 ? TN_F32 : w == 8 ? TN_F64 : TN_DTYPE_NONE;
+    case 'c':
+      return w == 8 ? TN_C64 : w == 16 ? TN_C128 : TN_DTYPE_NONE;
     case 'S':
-    case 'U': return TN_STR;
-    default: return TN_DTYPE_NONE;
+    case 'U':
+      return TN_STR;
+    default:
+      return TN_DTYPE_NONE;
   }
 }
 
@@ -265,7 +273,8 @@ static tn_status npy_strings(const npy_header *h, const unsigned char *from, tn_
       continue;
     }
     for (size_t at = 0; at < len; at += 4) {
-      const uint32_t c = (uint32_t)s[at] | (uint32_t)s[at + 1] << 8 | (uint32_t)s[at + 2] << 16 | (uint32_t)s[at + 3] << 24;
+      const uint32_t c =
+          (uint32_t)s[at] | (uint32_t)s[at + 1] << 8 | (uint32_t)s[at + 2] << 16 | (uint32_t)s[at + 3] << 24;
       if (c > 0x10FFFF || (c >= 0xD800 && c < 0xE000))
         return npy_fail(error, TN_INVALID, "string %zu holds %#x, which is no character", i, (unsigned int)c);
       to += npy_put_utf8(c, to);
@@ -278,7 +287,10 @@ static tn_status npy_strings(const npy_header *h, const unsigned char *from, tn_
 
 static tn_status npy_elements(const npy_header *h, const unsigned char *from, tn_npy *out, char *error) {
   const size_t bytes = (size_t)h->count * h->width;
-  const size_t unit = h->kind == 'U' ? 4 : h->kind == 'S' || h->kind == 'V' ? 1 : h->kind == 'c' ? h->width / 2 : h->width;
+  const size_t unit = h->kind == 'U'                     ? 4
+                      : h->kind == 'S' || h->kind == 'V' ? 1
+                      : h->kind == 'c'                   ? h->width / 2
+                                                         : h->width;
   unsigned char *const rows = malloc(bytes ? bytes : 1);
   if (!rows) return npy_fail(error, TN_OOM, "out of memory");
   if (h->is_fortran && h->rank > 1)
@@ -308,7 +320,8 @@ tn_status tn_npy_parse(const void *bytes, size_t n, tn_npy *out, char error[TN_N
   if (out->dtype == TN_DTYPE_NONE)
     return npy_fail(error, TN_UNSUPPORTED, "numpy's type '%c%zu' is not read", h.kind, h.width);
   if (__builtin_mul_overflow((size_t)h.count, h.width, &need) || need > n - data)
-    return npy_fail(error, TN_INVALID, "the file is too short: its shape needs more than the %zu bytes it has", n - data);
+    return npy_fail(error, TN_INVALID, "the file is too short: its shape needs more than the %zu bytes it has",
+                    n - data);
   /* Strings of no width take no room in the file, so the file's size bounds nothing. */
   if (h.width == 0 && h.count > (int64_t)1 << 20)
     return npy_fail(error, TN_LIMIT, "more than 2^20 empty strings are not read");

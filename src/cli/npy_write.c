@@ -134,19 +134,21 @@ static bool npy_put_tensor(FILE *file, const tn_tensor *t, int64_t count) {
   else
     snprintf(text, sizeof text, "%s", bits == 16 ? "<u2" : "|u1");
   if (!npy_put_header(file, text, t)) return false;
-  return bits < 8 ? npy_put_packed(file, t->data, count, bits) : npy_put(file, t->data, (size_t)count * (size_t)bits / 8);
+  return bits < 8 ? npy_put_packed(file, t->data, count, bits)
+                  : npy_put(file, t->data, (size_t)count * (size_t)bits / 8);
 }
 
 tn_status tn_npy_write(const char *path, const tn_tensor *t, char error[TN_NPY_ERROR]) {
   if (t->kind != TN_KIND_TENSOR || t->dtype <= TN_DTYPE_NONE || t->dtype >= TN_N_DTYPES || t->rank < 0 ||
       t->rank > TN_NPY_MAX_RANK)
-    return npy_write_fail(error, TN_UNSUPPORTED, "%s: only tensors of up to %d dims are written", path, TN_NPY_MAX_RANK);
+    return npy_write_fail(error, TN_UNSUPPORTED, "%s: only tensors of up to %d dims are written", path,
+                          TN_NPY_MAX_RANK);
   int64_t count = 1;
   for (int i = 0; i < t->rank; i++)
     if (__builtin_mul_overflow(count, t->dims[i], &count)) count = 0; /* possible beside a dim of 0 only */
   FILE *const file = fopen(path, "wb");
   if (!file) return npy_write_fail(error, TN_IO, "%s: cannot write: %s", path, strerror(errno));
-  bool ok = npy_put_tensor(file, t, count);
+  bool ok = npy_put_tensor(file, t, count) && fflush(file) == 0;
   const int why = errno;
   ok = fclose(file) == 0 && ok;
   return ok ? TN_OK : npy_write_fail(error, TN_IO, "%s: cannot write: %s", path, strerror(why));

@@ -65,8 +65,8 @@ static int options_store(const tn_usage *u, const tn_option *o, const char *valu
     o->list->items = tn_cli_grow(o->list->items, o->list->n, sizeof(char *));
     o->list->items[o->list->n++] = value;
   } else if (o->integer && !options_read_integer(value, o->least, o->integer)) {
-    return options_fail(u, tn_cli_print("--%s takes an integer of at least %lld, not '%s'", o->name,
-                                        (long long)o->least, value));
+    return options_fail(
+        u, tn_cli_print("--%s takes an integer of at least %lld, not '%s'", o->name, (long long)o->least, value));
   } else if (o->real && !options_read_real(value, o->real)) {
     return options_fail(u, tn_cli_print("--%s takes a number of at least 0, not '%s'", o->name, value));
   }

@@ -40,9 +40,10 @@ int tn_options_parse(const tn_usage *u, int argc, char **argv, tn_texts *operand
 typedef struct tn_compile_flags {
   tn_texts knobs, assume;
 } tn_compile_flags;
-#define TN_COMPILE_ROWS(flags)                                                                          \
-  {.name = "knob", .arg = "NAME=VALUE", .list = &(flags).knobs, .help = "set a knob (see tenon knobs)"}, \
-  {.name = "assume", .arg = "FACT", .list = &(flags).assume, .help = "a fact such as \"S % 8 == 0, 1 <= B <= 64\""}
+#define TN_COMPILE_ROWS(flags)                                                                                      \
+  {.name = "knob", .arg = "NAME=VALUE", .list = &(flags).knobs, .help = "set a knob (see tenon knobs)"}, {          \
+    .name = "assume", .arg = "FACT", .list = &(flags).assume, .help = "a fact such as \"S % 8 == 0, 1 <= B <= 64\"" \
+  }
 tn_compile_options tn_compile_flags_get(const tn_compile_flags *f); /* borrows */
 
 #endif

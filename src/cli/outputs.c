@@ -57,16 +57,25 @@ static void outputs_print_string(const tn_string *s) {
 static void outputs_print_element(const tn_tensor *t, int64_t i) {
   switch (tn_type_class_of(t->dtype)) {
     case TN_TYPE_INT:
-    case TN_TYPE_BOOL: printf("%" PRId64, tn_tensor_i64(t, i)); break;
-    case TN_TYPE_UINT: printf("%" PRIu64, (uint64_t)tn_tensor_i64(t, i)); break;
-    case TN_TYPE_FLOAT: printf("%.6g", tn_tensor_f64(t, i)); break;
-    case TN_TYPE_STRING: outputs_print_string((const tn_string *)t->data + i); break;
+    case TN_TYPE_BOOL:
+      printf("%" PRId64, tn_tensor_i64(t, i));
+      break;
+    case TN_TYPE_UINT:
+      printf("%" PRIu64, (uint64_t)tn_tensor_i64(t, i));
+      break;
+    case TN_TYPE_FLOAT:
+      printf("%.6g", tn_tensor_f64(t, i));
+      break;
+    case TN_TYPE_STRING:
+      outputs_print_string((const tn_string *)t->data + i);
+      break;
     case TN_TYPE_COMPLEX: {
       const tn_tensor part = {.dtype = t->dtype == TN_C64 ? TN_F32 : TN_F64, .data = t->data};
       printf("%.6g%+.6gj", tn_tensor_f64(&part, 2 * i), tn_tensor_f64(&part, 2 * i + 1));
       break;
     }
-    case TN_TYPE_NONE: break;
+    case TN_TYPE_NONE:
+      break;
   }
 }
 

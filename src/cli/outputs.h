@@ -18,8 +18,8 @@ typedef struct tn_output_files {
 
 /* Makes the folder when it is not there. Returns the exit status; messages are printed. */
 int tn_output_open(tn_output_files *f, const char *dir);
-/* DIR/NAME.npy with every byte of the name that is unsafe in a file name as '_', and _1, _2... when that is taken; items
- * of a sequence as NAME_0.npy. */
+/* DIR/NAME.npy with every byte of the name that is unsafe in a file name as '_', and _1, _2... when that is taken;
+ * items of a sequence as NAME_0.npy. */
 int tn_output_save(tn_output_files *f, const char *name, const tn_tensor *t);
 
 #endif
