@@ -1,4 +1,5 @@
 /* Dropout. */
+#include "base/mt.h"
 #include "base/rng.h"
 #include "kern/move.h"
 
@@ -20,9 +21,10 @@ TN_KERNEL(dropout, TN_K_SIZES) {
     if (mask && mask->count > 0) memset(mask->data, 1, (size_t)mask->count);
     return tn_k_out_copy(k, 0, x);
   }
-  const uint64_t seed = seed_attr ? (uint64_t)seed_attr->i : k->seed;
+  tn_mt random;
+  if (seed_attr) tn_mt_init(&random, (uint32_t)seed_attr->i);
   for (int64_t i = 0; i < x->count; i++) {
-    const bool keep = tn_rng_f64(seed, (uint64_t)i) >= ratio;
+    const bool keep = (seed_attr ? tn_mt_f64(&random) : tn_rng_f64(k->seed, (uint64_t)i)) >= ratio;
     if (mask) ((uint8_t *)mask->data)[i] = keep;
     tn_store_f64(x->dtype, k->out[0]->data, i, keep ? tn_load_f64(x->dtype, x->data, i) / (1 - ratio) : 0);
   }

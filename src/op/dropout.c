@@ -1,5 +1,5 @@
 /* Dropout: the input itself unless training_mode says otherwise. */
-#include "base/rng.h"
+#include "base/mt.h"
 #include "ir/rewrite.h"
 #include "op/move.h"
 
@@ -18,7 +18,7 @@ static tn_status dropout_value(tn_rule *r) {
   if (tn_rule_has(r, 2) && !(training && tn_sym_is(training, 0))) return TN_OK;
   return tn_value_as_input(r);
 }
-/* The random numbers are those of the kernel: the oracle needs the same ones to be a yardstick. */
+/* With a seed, numpy's numbers; without one any will do. */
 static tn_status dropout_eval(tn_eval *e) {
   const tn_lit *const x = e->in[0];
   const tn_lit *const ratio_in = tn_op_eval_in(e, 1);
@@ -27,11 +27,13 @@ static tn_status dropout_eval(tn_eval *e) {
   const double ratio = ratio_in && ratio_in->count ? tn_lit_f64(ratio_in, 0) : 0.5;
   const bool drops = training && training->count && tn_lit_i64_at(training, 0) && ratio > 0;
   tn_lit *y, *mask = NULL;
+  tn_mt *const random = TN_NEW(e->arena, tn_mt);
+  tn_mt_init(random, seed ? (uint32_t)seed->i : 0);
   if (drops && ratio >= 1) return tn_eval_fail(e, TN_INVALID, "ratio %g is not below 1", ratio);
   TN_TRY(tn_eval_out(e, 0, x->dtype, x->rank, x->dims, &y));
   if (e->n_out > 1) TN_TRY(tn_eval_out(e, 1, TN_BOOL, x->rank, x->dims, &mask));
   for (int64_t i = 0; i < x->count; i++) {
-    const bool keep = !drops || tn_rng_f64(seed ? (uint64_t)seed->i : 0, (uint64_t)i) >= ratio;
+    const bool keep = !drops || tn_mt_f64(random) >= ratio;
     if (mask) tn_store_i64(TN_BOOL, tn_lit_data(mask), i, keep);
     if (keep && drops)
       tn_store_f64(x->dtype, tn_lit_data(y), i, tn_lit_f64(x, i) / (1 - ratio));
