@@ -1,0 +1,134 @@
+/* LpNormalization, MeanVarianceNormalization, Det. Sums run in f64. */
+#include <math.h>
+
+#include "kern/move.h"
+
+static tn_status norm_axis_floats(tn_kcall *k) {
+  TN_TRY(tn_k_same_type(k, 1, 1));
+  return tn_dtype_is_float(k->in[0]->dtype) ? TN_OK : tn_k_no_dtype(k, 0);
+}
+static double norm_axis_load(const tn_karg *x, int64_t i) {
+  return x->dtype == TN_F32 ? (double)((const float *)x->data)[i] : tn_load_f64(x->dtype, x->data, i);
+}
+static void norm_axis_store(tn_karg *y, int64_t i, double v) {
+  if (y->dtype == TN_F32)
+    ((float *)y->data)[i] = (float)v;
+  else
+    tn_store_f64(y->dtype, y->data, i, v);
+}
+
+typedef struct norm_axis_job {
+  const tn_karg *x;
+  tn_karg *y;
+  int64_t n, inner;
+  bool p1;
+} norm_axis_job;
+static void norm_axis_task(void *arg, int64_t begin, int64_t end, int worker) {
+  const norm_axis_job *const j = arg;
+  (void)worker;
+  for (int64_t line = begin; line < end; line++) {
+    const int64_t base = line / j->inner * j->n * j->inner + line % j->inner;
+    double sum = 0;
+    for (int64_t i = 0; i < j->n; i++) {
+      const double v = norm_axis_load(j->x, base + i * j->inner);
+      sum += j->p1 ? fabs(v) : v * v;
+    }
+    const double norm = j->p1 ? sum : sqrt(sum);
+    const bool flat = norm >= 0 && norm <= 0;
+    for (int64_t i = 0; i < j->n; i++)
+      norm_axis_store(j->y, base + i * j->inner, flat ? 0 : norm_axis_load(j->x, base + i * j->inner) / norm);
+  }
+}
+TN_KERNEL(lp_normalization, TN_K_SIZES) {
+  int axis;
+  TN_TRY(norm_axis_floats(k));
+  const tn_karg *const x = k->in[0];
+  TN_TRY(tn_k_axis(k, tn_k_int(k, "axis", -1), x->rank, &axis));
+  TN_TRY(tn_k_out(k, 0, x->rank, x->dims));
+  norm_axis_job j = {.x = x, .y = k->out[0], .n = x->dims[axis], .p1 = tn_k_int(k, "p", 2) == 1};
+  j.inner = tn_k_count(x->dims, axis + 1, x->rank);
+  if (x->count == 0) return TN_OK;
+  tn_pool_for(tn_dtype_bits(x->dtype) < 8 ? NULL : k->pool, x->count / j.n, 1 + 4096 / j.n, norm_axis_task, &j);
+  return TN_OK;
+}
+
+/* Sums over the axes that go: kept[] strides number the groups. */
+TN_KERNEL(mean_variance_normalization, TN_K_SIZES) {
+  static const int64_t usual[3] = {0, 2, 3};
+  TN_TRY(norm_axis_floats(k));
+  const tn_karg *const x = k->in[0];
+  int64_t n_axes, group[TN_K_MAX_RANK], groups = 1, n = 1, at[TN_K_MAX_RANK] = {0};
+  const int64_t *axes = tn_k_attr_ints(k, "axes", &n_axes);
+  int set[TN_K_MAX_RANK];
+  void *sums;
+  if (!tn_k_attr(k, "axes")) {
+    axes = usual;
+    n_axes = 3;
+  }
+  TN_TRY(tn_k_axis_set(k, n_axes, axes, x->rank, set));
+  TN_TRY(tn_k_out(k, 0, x->rank, x->dims));
+  if (x->count == 0) return TN_OK;
+  for (int d = x->rank - 1; d >= 0; d--) {
+    group[d] = set[d] >= 0 ? 0 : groups;
+    *(set[d] >= 0 ? &n : &groups) *= x->dims[d];
+  }
+  TN_TRY(tn_k_room(k, groups, 2 * sizeof(double), &sums));
+  double *const mean = sums, *const scale = mean + groups;
+  for (int64_t g = 0; g < groups; g++) mean[g] = scale[g] = 0;
+  for (int64_t i = 0; i < x->count; i++) {
+    mean[tn_k_dot(x->rank, at, group)] += norm_axis_load(x, i);
+    (void)tn_k_next(x->rank, x->dims, at);
+  }
+  for (int64_t g = 0; g < groups; g++) mean[g] /= (double)n;
+  for (int64_t i = 0; i < x->count; i++) {
+    const int64_t g = tn_k_dot(x->rank, at, group);
+    const double away = norm_axis_load(x, i) - mean[g];
+    scale[g] += away * away;
+    (void)tn_k_next(x->rank, x->dims, at);
+  }
+  for (int64_t g = 0; g < groups; g++) scale[g] = 1 / (sqrt(scale[g] / (double)n) + 1e-9);
+  for (int64_t i = 0; i < x->count; i++) {
+    const int64_t g = tn_k_dot(x->rank, at, group);
+    norm_axis_store(k->out[0], i, (norm_axis_load(x, i) - mean[g]) * scale[g]);
+    (void)tn_k_next(x->rank, x->dims, at);
+  }
+  return TN_OK;
+}
+
+/* Gauss with the largest pivot; destroys m. */
+static double norm_axis_det(double *m, int64_t n) {
+  double det = 1;
+  for (int64_t c = 0; c < n; c++) {
+    int64_t best = c;
+    for (int64_t r = c + 1; r < n; r++) best = fabs(m[r * n + c]) > fabs(m[best * n + c]) ? r : best;
+    const double pivot = m[best * n + c];
+    if (!(pivot < 0 || pivot > 0)) return pivot; /* singular, or NaN */
+    for (int64_t i = c; best != c && i < n; i++) {
+      const double held = m[c * n + i];
+      m[c * n + i] = m[best * n + i];
+      m[best * n + i] = held;
+    }
+    det *= best == c ? pivot : -pivot;
+    for (int64_t r = c + 1; r < n; r++) {
+      const double f = m[r * n + c] / pivot;
+      for (int64_t i = c + 1; i < n; i++) m[r * n + i] -= f * m[c * n + i];
+    }
+  }
+  return det;
+}
+TN_KERNEL(det, TN_K_SIZES) {
+  TN_TRY(norm_axis_floats(k));
+  const tn_karg *const x = k->in[0];
+  void *room;
+  if (x->rank < 2 || x->dims[x->rank - 1] != x->dims[x->rank - 2])
+    return tn_k_fail(k, TN_MISMATCH, "the matrices are not square");
+  const int64_t n = x->dims[x->rank - 1];
+  TN_TRY(tn_k_out(k, 0, x->rank - 2, x->dims));
+  TN_TRY(tn_k_room(k, n * n, sizeof(double), &room));
+  double *const m = room;
+  for (int64_t i = 0; i < k->out[0]->count; i++) {
+    for (int64_t e = 0; e < n * n; e++) m[e] = norm_axis_load(x, i * n * n + e);
+    norm_axis_store(k->out[0], i, norm_axis_det(m, n));
+  }
+  return TN_OK;
+}
