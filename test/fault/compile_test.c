@@ -92,3 +92,32 @@ static void fault_loop(bool forever) {
 
 TEST(one_allocation_fails) { fault_loop(false); }
 TEST(all_allocations_from_one_on_fail) { fault_loop(true); }
+
+/* A run at a known shape infers nothing and asks for no memory, neither from the session's allocator nor a compile. */
+TEST(a_second_run_allocates_nothing) {
+  tn_alloc_probe probe = {.inner = tn_allocator_system()};
+  const tn_allocator a = tn_allocator_probe(&probe);
+  const tn_compile_request q = {
+      .allocator = a, .bytes = {(const uint8_t *)fault_model, sizeof fault_model - 1}, .max_edits = -1};
+  tn_program *p = NULL;
+  tn_session *s = NULL;
+  tn_error err = {0};
+  float x[ROWS * 4] = {1};
+  uint8_t c = 1;
+  const int64_t dims[2] = {ROWS, 4};
+  const tn_session_options o = {.size = sizeof o, .threads = 1};
+  if (!CHECK_EQ_I(tn_compile(&q, NULL, &p, NULL), TN_OK)) return;
+  CHECK_EQ_I(tn_session_new(a, p, &o, &s, &err), TN_OK);
+  CHECK_EQ_I(fault_set(s, "x", &(tn_tensor){.dtype = TN_F32, .rank = 2, .dims = dims, .data = x}), TN_OK);
+  CHECK_EQ_I(fault_set(s, "c", &(tn_tensor){.dtype = TN_BOOL, .data = &c}), TN_OK);
+  CHECK_EQ_I(tn_session_run(s, NULL), TN_OK);
+  const int64_t calls = probe.calls, compiles = tn_compile_runs();
+  for (int i = 0; i < 3; i++) CHECK_EQ_I(tn_session_run(s, NULL), TN_OK);
+  CHECK_EQ_I(probe.calls, calls);
+  CHECK_EQ_I(tn_compile_runs(), compiles);
+  c = 0; /* the other branch needs its own buffer once */
+  CHECK_EQ_I(tn_session_run(s, NULL), TN_OK);
+  tn_session_release(s);
+  tn_program_release(p);
+  CHECK_EQ_I(probe.live_bytes, 0);
+}

@@ -65,7 +65,7 @@ TEST(late_sizes_are_bound_behind_their_step) {
   run_ok(
       "tenon 1\n"
       "graph @main(%x: f32[N]) -> (%y: ?) {\n"
-      "  %nz = nonzero(%x) : ?\n"
+      "  %nz = non_zero(%x) : ?\n"
       "  %y = neg(%nz) : ?\n"
       "}\n",
       run_to_emit, emit_look_late);

@@ -6,7 +6,7 @@
 static const char known_text[] =
     "tenon 1\n"
     "graph @main(%x: f32[N], %k: i64[], %c: bool[]) -> (%y: ?, %l: ?) {\n"
-    "  %nz = nonzero(%x) : ?\n"
+    "  %nz = non_zero(%x) : ?\n"
     "  %y = relu(%x) : ?\n"
     "  %l = loop(%k, %c, %x) region (%i: i64[], %go: bool[], %v: f32[P]) {\n"
     "    %w = relu(%v) : ?\n"

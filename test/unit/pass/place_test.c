@@ -29,7 +29,7 @@ TEST(engines) {
       "  %c = const() {value = dense(i64[1]: -1)} : i64[1]\n"
       "  %v = reshape(%x, %c) : ?\n"
       "  %y = relu(%v) : ?\n"
-      "  %nz = nonzero(%x) : ?\n"
+      "  %nz = non_zero(%x) : ?\n"
       "  %i = identity(%nz) : ?\n"
       "}\n",
       place_passes, place_look);

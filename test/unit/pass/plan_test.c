@@ -76,7 +76,7 @@ TEST(late_sizes_have_no_buffer) {
   run_ok(
       "tenon 1\n"
       "graph @main(%x: f32[N]) -> (%y: ?, %f: ?) {\n"
-      "  %nz = nonzero(%x) : ?\n"
+      "  %nz = non_zero(%x) : ?\n"
       "  %y = neg(%nz) : ?\n"
       "  %f = relu(%x) : ?\n"
       "}\n",
