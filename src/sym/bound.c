@@ -141,6 +141,7 @@ static tn_interval bound_var(const tn_symbol *s) {
 }
 
 static tn_interval bound_compute(tn_symtab *t, tn_sym e) {
+  tn_interval r;
   tn_poly p;
   switch ((tn_sym_kind)e->kind) {
     case TN_SYM_INT:
@@ -150,7 +151,9 @@ static tn_interval bound_compute(tn_symtab *t, tn_sym e) {
     case TN_SYM_ADD:
       tn_poly_of(&p, t, e);
       tn_poly_merge(&p);
-      return tn_poly_bounds(&p);
+      r = tn_poly_bounds(&p);
+      tn_poly_drop(&p);
+      return r;
     case TN_SYM_MUL:
       return bound_product(t, e);
     case TN_SYM_FLOORDIV:
@@ -288,6 +291,7 @@ static int64_t bound_lower_div(const tn_poly *p, size_t i, int depth, int *work)
     tn_poly_addk(&q, -slack);
   }
   const int64_t lo = bound_lower(&q, depth - 1, work);
+  tn_poly_drop(&q);
   return lo == INT64_MIN || !tn_ceildiv_i64(lo, k, &r) ? INT64_MIN : r;
 }
 
@@ -300,6 +304,7 @@ static int64_t bound_lower_choice(const tn_poly *p, size_t i, bool any, int dept
     if (!bound_without(&q, p, i, 1)) return INT64_MIN;
     tn_poly_add(&q, term.mono->args[j], term.coef);
     const int64_t lo = bound_lower(&q, depth - 1, work);
+    tn_poly_drop(&q);
     if (any ? lo > r : lo < r) r = lo;
   }
   return r;
@@ -334,23 +339,27 @@ static bool bound_is_relaxable(tn_sym e) {
 }
 
 /* The best of: term by term, assumed, products shifted, and the largest special term replaced by what bounds it. */
-static int64_t bound_lower(const tn_poly *given, int depth, int *work) {
-  tn_poly p;
-  if (given->overflow) return INT64_MIN;
-  tn_poly_init(&p, given->t);
-  tn_poly_add_poly(&p, given, 1);
-  tn_poly_merge(&p);
-  if (p.overflow) return INT64_MIN;
-  int64_t best = bound_sum_lower(&p);
-  const int64_t others[2] = {bound_assumed_lower(&p), p.n > 1 ? bound_shift_lower(&p) : INT64_MIN};
+static int64_t bound_lower_merged(const tn_poly *p, int depth, int *work) {
+  int64_t best = bound_sum_lower(p);
+  const int64_t others[2] = {bound_assumed_lower(p), p->n > 1 ? bound_shift_lower(p) : INT64_MIN};
   for (int i = 0; i < 2; i++) best = others[i] > best ? others[i] : best;
-  if (depth == 0 || p.n < 2 || p.n > 16) return best;
-  for (size_t i = p.n; i-- > 0;) {
-    if (!bound_is_relaxable(p.at[i].mono) || --*work < 0) continue;
-    const int64_t lo = bound_lower_term(&p, i, depth, work);
+  if (depth == 0 || p->n < 2 || p->n > 16) return best;
+  for (size_t i = p->n; i-- > 0;) {
+    if (!bound_is_relaxable(p->at[i].mono) || --*work < 0) continue;
+    const int64_t lo = bound_lower_term(p, i, depth, work);
     return lo > best ? lo : best;
   }
   return best;
+}
+
+static int64_t bound_lower(const tn_poly *given, int depth, int *work) {
+  tn_poly p;
+  tn_poly_init(&p, given->t);
+  tn_poly_add_poly(&p, given, 1);
+  tn_poly_merge(&p);
+  const int64_t lo = p.overflow ? INT64_MIN : bound_lower_merged(&p, depth, work);
+  tn_poly_drop(&p);
+  return lo;
 }
 
 tn_interval tn_poly_bounds(const tn_poly *p) {
@@ -363,7 +372,8 @@ tn_interval tn_poly_bounds(const tn_poly *p) {
   tn_poly_init(&minus, p->t);
   tn_poly_add_poly(&minus, p, -1);
   work = BOUND_WORK;
-  const int64_t up = minus.overflow ? INT64_MIN : bound_lower(&minus, 4, &work);
+  const int64_t up = bound_lower(&minus, 4, &work);
+  tn_poly_drop(&minus);
   return (tn_interval){lo, up == INT64_MIN ? INT64_MAX : bound_hi(-(tn_i128)up)};
 }
 
@@ -439,8 +449,9 @@ bool tn_sym_known_le(tn_symtab *t, tn_sym a, tn_sym b) {
   if (a == b) return true;
   tn_poly_of(&p, t, b);
   tn_poly_add(&p, a, -1);
-  if (p.overflow) return false;
-  return bound_lower(&p, 4, &work) >= 0;
+  const int64_t lo = bound_lower(&p, 4, &work);
+  tn_poly_drop(&p);
+  return lo >= 0;
 }
 
 bool tn_sym_known_nonzero(tn_symtab *t, tn_sym e) {

@@ -167,6 +167,7 @@ tn_sym tn_sym_floordiv_k(tn_symtab *t, tn_sym num, int64_t k) {
   while (turns < 64 && divide_step(&d)) turns++;
   if (d.num.overflow) return t->overflow;
   divide_rest(&d);
+  tn_poly_drop(&d.num);
   return tn_poly_node(&d.q);
 }
 

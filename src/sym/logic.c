@@ -70,6 +70,7 @@ static tn_sym logic_order(tn_symtab *t, tn_sym a, tn_sym b, bool strict) {
   const int64_t g = tn_poly_content(&p, false);
   if (g > 1) logic_divide(&p, g);
   const tn_sym e = logic_le_node(&p);
+  tn_poly_drop(&p);
   return e ? e : tn_sym_intern2(t, strict ? TN_SYM_LT : TN_SYM_LE, a, b);
 }
 
@@ -120,6 +121,7 @@ tn_sym tn_sym_eq(tn_symtab *t, tn_sym a, tn_sym b) {
   const int64_t g = tn_poly_content(&p, false);
   if (g > 1) logic_divide(&p, g);
   const tn_sym e = logic_eq_node(&p);
+  tn_poly_drop(&p);
   return e ? e : logic_eq_raw(t, a, b);
 }
 

@@ -30,29 +30,31 @@ static void new_grow(tn_symtab *t) {
   }
 }
 
-static tn_sym new_node(tn_symtab *t, tn_sym_kind kind, int64_t k, const tn_sym *args, const int64_t *coefs, size_t n) {
+static tn_sym new_node(tn_symtab *t, tn_sym_kind kind, int64_t k, const tn_sym *args, const int64_t *coefs, size_t n,
+                       uint64_t hash) {
   struct tn_sym_node *const e = TN_NEW(t->arena, struct tn_sym_node);
   uint64_t size = 1;
-  if (n > 0) {
-    tn_sym *const own = TN_NEW_ARRAY(t->arena, tn_sym, n);
-    memcpy(own, args, n * sizeof *args);
-    e->args = own;
-  }
-  if (coefs && n > 0) {
-    int64_t *const own = TN_NEW_ARRAY(t->arena, int64_t, n);
-    memcpy(own, coefs, n * sizeof *coefs);
-    e->coefs = own;
-  }
   for (size_t i = 0; i < n; i++) size += args[i]->size;
   e->kind = (uint8_t)kind;
   e->id = t->n_nodes++;
   e->n = (uint32_t)n;
   e->size = size > UINT32_MAX ? UINT32_MAX : (uint32_t)size;
   e->k = k;
+  e->hash = hash;
+  e->args = args;
+  e->coefs = coefs;
   return e;
 }
 
-tn_sym tn_sym_intern(tn_symtab *t, tn_sym_kind kind, int64_t k, const tn_sym *args, const int64_t *coefs, size_t n) {
+static const void *new_copy(tn_symtab *t, const void *from, size_t n, size_t size) {
+  if (n == 0 || !from) return NULL;
+  void *const to = tn_arena_alloc(t->arena, n, size);
+  memcpy(to, from, n * size);
+  return to;
+}
+
+static tn_sym new_find(tn_symtab *t, tn_sym_kind kind, int64_t k, const tn_sym *args, const int64_t *coefs, size_t n,
+                       bool own) {
   if ((size_t)t->n_nodes * 2 >= t->n_slots) new_grow(t);
   const uint64_t hash = new_hash(kind, k, args, coefs, n);
   size_t at = (size_t)hash & (t->n_slots - 1);
@@ -60,10 +62,20 @@ tn_sym tn_sym_intern(tn_symtab *t, tn_sym_kind kind, int64_t k, const tn_sym *ar
     if (t->slots[at]->hash == hash && new_is(t->slots[at], kind, k, args, coefs, n)) return t->slots[at];
     at = (at + 1) & (t->n_slots - 1);
   }
-  struct tn_sym_node *const e = (struct tn_sym_node *)(uintptr_t)new_node(t, kind, k, args, coefs, n);
-  e->hash = hash;
-  t->slots[at] = e;
-  return e;
+  if (!own) {
+    args = new_copy(t, args, n, sizeof *args);
+    coefs = new_copy(t, coefs, n, sizeof *coefs);
+  }
+  return t->slots[at] = new_node(t, kind, k, args, coefs, n, hash);
+}
+
+tn_sym tn_sym_intern(tn_symtab *t, tn_sym_kind kind, int64_t k, const tn_sym *args, const int64_t *coefs, size_t n) {
+  return new_find(t, kind, k, args, coefs, n, false);
+}
+
+tn_sym tn_sym_intern_own(tn_symtab *t, tn_sym_kind kind, int64_t k, const tn_sym *args, const int64_t *coefs,
+                         size_t n) {
+  return new_find(t, kind, k, args, coefs, n, true);
 }
 
 tn_sym tn_sym_intern2(tn_symtab *t, tn_sym_kind kind, tn_sym a, tn_sym b) {

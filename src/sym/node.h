@@ -25,6 +25,8 @@ typedef struct tn_sym_frame { /* of a walk over the arguments */
   uint32_t next;
 } tn_sym_frame;
 
+enum { TN_SYM_POOLS = 32 };
+
 struct tn_symtab {
   tn_ctx *ctx;
   tn_arena *arena;
@@ -41,7 +43,8 @@ struct tn_symtab {
   tn_map truth;             /* condition -> 1 (assumed) or 0 (its negation assumed) */
   tn_map lower;             /* sum without constant -> largest known lower bound (as uint64_t) */
   tn_sym zero, one, overflow;
-  int depth; /* of the running walk over bounds or divisors */
+  void *pool[TN_SYM_POOLS]; /* buffers of dropped sums, by size class */
+  int depth;                /* of the running walk over bounds or divisors */
 };
 
 enum {
@@ -53,6 +56,8 @@ enum {
 
 /* new.c */
 tn_sym tn_sym_intern(tn_symtab *t, tn_sym_kind kind, int64_t k, const tn_sym *args, const int64_t *coefs, size_t n);
+/* The same for arrays of the arena that the node may keep. */
+tn_sym tn_sym_intern_own(tn_symtab *t, tn_sym_kind kind, int64_t k, const tn_sym *args, const int64_t *coefs, size_t n);
 tn_sym tn_sym_intern2(tn_symtab *t, tn_sym_kind kind, tn_sym a, tn_sym b);
 int tn_sym_compare(tn_sym a, tn_sym b); /* total, structural; 0 only for the same pointer */
 void tn_sym_sort(tn_symtab *t, tn_sym *at, size_t n);
@@ -94,7 +99,8 @@ void tn_poly_add(tn_poly *p, tn_sym e, int64_t coef); /* p += coef * e */
 void tn_poly_add_poly(tn_poly *p, const tn_poly *q, int64_t coef);
 void tn_poly_merge(tn_poly *p);          /* sorts, collects like terms */
 void tn_poly_normalise(tn_poly *p);      /* merge, then halves and remainders */
-tn_sym tn_poly_node(tn_poly *p);         /* normalises */
+void tn_poly_drop(tn_poly *p);           /* empties p; its buffer serves the next sum */
+tn_sym tn_poly_node(tn_poly *p);         /* normalises, and drops p */
 tn_sym tn_poly_node_merged(tn_poly *p);  /* of a poly that is in normal form already */
 bool tn_poly_negative(const tn_poly *p); /* would its negation be the nicer one? Exactly one of p, -p is negative */
 int64_t tn_poly_content(const tn_poly *p, bool with_constant); /* gcd of the coefficients */

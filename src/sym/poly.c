@@ -20,14 +20,43 @@ void tn_poly_of(tn_poly *p, tn_symtab *t, tn_sym e) {
   tn_poly_add(p, e, 1);
 }
 
+/* Buffers hold 24 << class terms. A free one begins with the pointer to the next. */
+static int poly_class(size_t cap) {
+  int c = 0;
+  while (((size_t)24 << c) < cap) c++;
+  return c;
+}
+
+static void poly_give_back(tn_symtab *t, tn_sym_term *at, size_t cap) {
+  const int c = poly_class(cap);
+  memcpy(at, &t->pool[c], sizeof t->pool[c]);
+  t->pool[c] = at;
+}
+
+static tn_sym_term *poly_take(tn_symtab *t, size_t need) {
+  const int c = poly_class(need);
+  tn_sym_term *const at = t->pool[c];
+  if (!at) return tn_arena_alloc(t->arena, (size_t)24 << c, sizeof *at);
+  memcpy(&t->pool[c], at, sizeof t->pool[c]);
+  return at;
+}
+
+static void poly_reserve(tn_poly *p, size_t need) {
+  if (need <= p->cap) return;
+  tn_sym_term *const at = poly_take(p->t, need);
+  memcpy(at, p->at, p->n * sizeof *at);
+  if (p->at != p->small) poly_give_back(p->t, p->at, p->cap);
+  p->at = at;
+  p->cap = (size_t)24 << poly_class(need);
+}
+
+void tn_poly_drop(tn_poly *p) {
+  if (p->at != p->small) poly_give_back(p->t, p->at, p->cap);
+  tn_poly_init(p, p->t);
+}
+
 void tn_poly_push(tn_poly *p, tn_sym mono, int64_t coef) {
-  if (p->n == p->cap) {
-    const size_t cap = p->cap * 2;
-    tn_sym_term *const at = TN_NEW_ARRAY(p->t->arena, tn_sym_term, cap);
-    memcpy(at, p->at, p->n * sizeof *at);
-    p->at = at;
-    p->cap = cap;
-  }
+  if (p->n == p->cap) poly_reserve(p, p->n + 1);
   p->at[p->n++] = (tn_sym_term){mono, coef};
 }
 
@@ -61,6 +90,7 @@ void tn_poly_add(tn_poly *p, tn_sym e, int64_t coef) {
     } else {
       p->overflow = true;
     }
+    poly_reserve(p, p->n + e->n);
     for (uint32_t i = 0; i < e->n; i++) poly_add_scaled(p, e->args[i], e->coefs[i], coef);
   } else {
     poly_add_scaled(p, e, coef, 1);
@@ -74,6 +104,7 @@ void tn_poly_add_poly(tn_poly *p, const tn_poly *q, int64_t coef) {
     return;
   }
   tn_poly_addk(p, k);
+  poly_reserve(p, p->n + q->n);
   for (size_t i = 0; i < q->n; i++) poly_add_scaled(p, q->at[i].mono, q->at[i].coef, coef);
 }
 
@@ -98,7 +129,7 @@ static void poly_order(tn_poly *p) {
   size_t run = 1, end;
   while (run < p->n && tn_sym_compare(p->at[run - 1].mono, p->at[run].mono) <= 0) run++;
   if (run >= p->n) return;
-  tn_sym_term *const tmp = p->n <= TN_COUNT(small) ? small : TN_NEW_ARRAY(p->t->arena, tn_sym_term, p->n);
+  tn_sym_term *const tmp = p->n <= TN_COUNT(small) ? small : poly_take(p->t, p->n);
   end = run + 1;
   while (end < p->n && tn_sym_compare(p->at[end - 1].mono, p->at[end].mono) <= 0) end++;
   if (end == p->n) {
@@ -106,6 +137,7 @@ static void poly_order(tn_poly *p) {
   } else {
     poly_sort(p->at, p->n, tmp);
   }
+  if (tmp != small) poly_give_back(p->t, tmp, p->n);
 }
 
 void tn_poly_merge(tn_poly *p) {
@@ -213,6 +245,7 @@ static void poly_try(const tn_poly *p, const tn_sym_term *term, int64_t c, tn_sy
   tn_poly_add(&q, partner, -c);
   tn_poly_merge(&q);
   if (!q.overflow && poly_is_better(&q, best)) tn_poly_assign(best, &q);
+  tn_poly_drop(&q);
 }
 
 /* The partners of x // k: the remainder, since k * (x // k) is x - x % k, and for k = 2 the upper half. */
@@ -228,6 +261,7 @@ static void poly_pair(tn_poly *p, const tn_sym_term *term) {
     poly_try(p, term, term->coef, poly_quotient(p->t, tn_poly_node_merged(&num), k), &best);
   }
   tn_poly_assign(p, &best);
+  tn_poly_drop(&best);
 }
 
 static void poly_pair_up(tn_poly *p) {
@@ -279,10 +313,12 @@ void tn_poly_normalise(tn_poly *p) {
   if (partners) {
     int rounds = 0;
     while (rounds < 16 && q.n <= TN_SYM_MAX_PAIRS && poly_spell_out(&q)) rounds++;
-    if (q.overflow || q.n > TN_SYM_MAX_PAIRS) return;
   }
-  poly_pair_up(&q);
-  tn_poly_assign(p, &q);
+  if (!q.overflow && q.n <= TN_SYM_MAX_PAIRS) {
+    poly_pair_up(&q);
+    tn_poly_assign(p, &q);
+  }
+  tn_poly_drop(&q);
 }
 
 tn_sym tn_poly_node_merged(tn_poly *p) {
@@ -290,20 +326,25 @@ tn_sym tn_poly_node_merged(tn_poly *p) {
   if (p->overflow) return t->overflow;
   if (p->n == 0) return tn_sym_int(t, p->k);
   if (p->n == 1 && p->at[0].coef == 1 && p->k == 0) return p->at[0].mono;
-  tn_sym small_args[24];
-  int64_t small_coefs[24];
-  tn_sym *const args = p->n <= TN_COUNT(small_args) ? small_args : TN_NEW_ARRAY(t->arena, tn_sym, p->n);
-  int64_t *const coefs = p->n <= TN_COUNT(small_coefs) ? small_coefs : TN_NEW_ARRAY(t->arena, int64_t, p->n);
+  enum { FEW = 24 };
+  tn_sym small_args[FEW];
+  int64_t small_coefs[FEW];
+  const bool few = p->n <= FEW;
+  tn_sym *const args = few ? small_args : tn_arena_alloc(t->arena, p->n, sizeof *args);
+  int64_t *const coefs = few ? small_coefs : tn_arena_alloc(t->arena, p->n, sizeof *coefs);
   for (size_t i = 0; i < p->n; i++) {
     args[i] = p->at[i].mono;
     coefs[i] = p->at[i].coef;
   }
-  return tn_sym_intern(t, TN_SYM_ADD, p->k, args, coefs, p->n);
+  if (few) return tn_sym_intern(t, TN_SYM_ADD, p->k, args, coefs, p->n);
+  return tn_sym_intern_own(t, TN_SYM_ADD, p->k, args, coefs, p->n);
 }
 
 tn_sym tn_poly_node(tn_poly *p) {
   tn_poly_normalise(p);
-  return tn_poly_node_merged(p);
+  const tn_sym e = tn_poly_node_merged(p);
+  tn_poly_drop(p);
+  return e;
 }
 
 bool tn_poly_negative(const tn_poly *p) {
