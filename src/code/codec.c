@@ -36,9 +36,7 @@ static void codec_i32(tn_codec *c, int32_t *x) {
   *x = (int32_t)v;
 }
 
-void tn_codec_u64(tn_codec *c, uint64_t *x) {
-  codec_bytes(c, x, 8);
-}
+void tn_codec_u64(tn_codec *c, uint64_t *x) { codec_bytes(c, x, 8); }
 
 static void codec_i64(tn_codec *c, int64_t *x) {
   uint64_t v = (uint64_t)*x;
@@ -137,9 +135,7 @@ static void codec_segment(tn_codec *c, void *record) {
   codec_span(c, &x->checks);
 }
 
-static void codec_dim(tn_codec *c, void *record) {
-  tn_codec_u32(c, record);
-}
+static void codec_dim(tn_codec *c, void *record) { tn_codec_u32(c, record); }
 
 static void codec_value(tn_codec *c, void *record) {
   tn_pvalue *x = record;
@@ -164,9 +160,7 @@ static void codec_buffer(tn_codec *c, void *record) {
   tn_codec_u32(c, &x->value);
 }
 
-static void codec_operand(tn_codec *c, void *record) {
-  codec_i32(c, record);
-}
+static void codec_operand(tn_codec *c, void *record) { codec_i32(c, record); }
 
 static void codec_attr(tn_codec *c, void *record) {
   tn_pattr *x = record;
@@ -179,15 +173,9 @@ static void codec_attr(tn_codec *c, void *record) {
   tn_codec_u32(c, &x->value);
 }
 
-static void codec_int(tn_codec *c, void *record) {
-  codec_i64(c, record);
-}
-static void codec_float(tn_codec *c, void *record) {
-  codec_f64(c, record);
-}
-static void codec_string(tn_codec *c, void *record) {
-  codec_str(c, record);
-}
+static void codec_int(tn_codec *c, void *record) { codec_i64(c, record); }
+static void codec_float(tn_codec *c, void *record) { codec_f64(c, record); }
+static void codec_string(tn_codec *c, void *record) { codec_str(c, record); }
 
 static void codec_pstep(tn_codec *c, void *record) {
   tn_pstep *x = record;

@@ -28,8 +28,6 @@ TN_MUST_CHECK tn_status tn_flow_run(const tn_program *p, tn_flow *f, tn_error *e
 /* The part of it that looks at each table alone: indices, ranges, ranks, names (code/verify.c). */
 TN_MUST_CHECK tn_status tn_program_verify_tables(const tn_program *p, tn_flow *f, tn_error *err);
 
-static inline bool tn_pspan_ok(tn_pspan s, uint32_t total) {
-  return s.first <= total && s.n <= total - s.first;
-}
+static inline bool tn_pspan_ok(tn_pspan s, uint32_t total) { return s.first <= total && s.n <= total - s.first; }
 
 #endif

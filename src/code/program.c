@@ -39,9 +39,7 @@ tn_status tn_program_copy(tn_allocator allocator, const tn_program *p, tn_progra
   return TN_OK;
 }
 
-void tn_program_retain(tn_program *p) {
-  __atomic_add_fetch(&p->refs, 1, __ATOMIC_RELAXED);
-}
+void tn_program_retain(tn_program *p) { __atomic_add_fetch(&p->refs, 1, __ATOMIC_RELAXED); }
 
 void tn_program_release(tn_program *p) {
   if (!p || __atomic_sub_fetch(&p->refs, 1, __ATOMIC_ACQ_REL) != 0) return;

@@ -14,10 +14,9 @@
  *   INPUT, PARAM, CONST  from the region's entry
  *   BUFFER               dims from slots known at entry (the offsets are planned then); written by one step
  *   LATE                 written by one step, rank == dims.n: dims from slots known before that step; memory is ready
- *                        when the kernel runs. rank != dims.n (n == 0): the kernel decides (needs TN_K_SIZES), and so do
- *                        sequences and optionals
- *   SHAPE, VIEW          as soon as their slots (and source) are known: at entry, or after the step that made them known
- *   VIEW of a VIEW step  when that step runs; dims.n == 0 != rank: the dims of its source
+ *                        when the kernel runs. rank != dims.n (n == 0): the kernel decides (needs TN_K_SIZES), and so
+ * do sequences and optionals SHAPE, VIEW          as soon as their slots (and source) are known: at entry, or after the
+ * step that made them known VIEW of a VIEW step  when that step runs; dims.n == 0 != rank: the dims of its source
  * Control steps: their outs are BUFFER or LATE; results of their regions are copied there.
  *   IF            in: bool scalar; regions then, else without params; results in order of the outs
  *   LOOP          in: trip count (i64 scalar or absent), condition (bool scalar or absent), states...; region params:
@@ -83,15 +82,15 @@ typedef struct tn_pvalue {
   uint8_t store; /* tn_pstore */
   int8_t rank;   /* -1: known when produced */
   uint32_t region;
-  tn_pspan dims;  /* program->dim_slots: one slot per dim, n == rank; or n == 0: not known before it exists */
-  int64_t index;  /* BUFFER: buffer; VIEW: value; INPUT: input number; else 0 */
+  tn_pspan dims;          /* program->dim_slots: one slot per dim, n == rank; or n == 0: not known before it exists */
+  int64_t index;          /* BUFFER: buffer; VIEW: value; INPUT: input number; else 0 */
   uint64_t offset, bytes; /* CONST: in weights */
   tn_pspan shape_elems;   /* SHAPE: slots of the elements, in program->dim_slots */
   uint32_t elem_bytes_num, pad; /* reserved, zero */
 } tn_pvalue;
 
-/* A buffer lives from step `first` to step `last` of its region (inclusive; 0 = the region's first step; results live to
- * the last one); bytes = the largest value stored in it. A buffer of strings holds nothing else. */
+/* A buffer lives from step `first` to step `last` of its region (inclusive; 0 = the region's first step; results live
+ * to the last one); bytes = the largest value stored in it. A buffer of strings holds nothing else. */
 typedef struct tn_pbuffer {
   uint32_t region;
   uint32_t first, last;
@@ -99,13 +98,13 @@ typedef struct tn_pbuffer {
 } tn_pbuffer;
 
 typedef enum tn_pattr_kind { /* as tn_kattr_kind */
-  TN_PATTR_INT,
-  TN_PATTR_FLOAT,
-  TN_PATTR_STR,
-  TN_PATTR_INTS,
-  TN_PATTR_FLOATS,
-  TN_PATTR_STRS,
-  TN_PATTR_TENSOR
+                             TN_PATTR_INT,
+                             TN_PATTR_FLOAT,
+                             TN_PATTR_STR,
+                             TN_PATTR_INTS,
+                             TN_PATTR_FLOATS,
+                             TN_PATTR_STRS,
+                             TN_PATTR_TENSOR
 } tn_pattr_kind;
 
 typedef struct tn_pattr {
@@ -113,12 +112,19 @@ typedef struct tn_pattr {
   uint8_t kind; /* tn_pattr_kind */
   int64_t i;
   double f;
-  tn_pspan list;  /* INTS: program->ints; FLOATS: program->floats; STRS: program->strings */
+  tn_pspan list; /* INTS: program->ints; FLOATS: program->floats; STRS: program->strings */
   tn_str s;
   uint32_t value; /* TENSOR: a CONST value */
 } tn_pattr;
 
-typedef enum tn_pstep_kind { TN_STEP_KERNEL, TN_STEP_IF, TN_STEP_LOOP, TN_STEP_SCAN, TN_STEP_VIEW, TN_STEP_SEQUENCE_MAP } tn_pstep_kind;
+typedef enum tn_pstep_kind {
+  TN_STEP_KERNEL,
+  TN_STEP_IF,
+  TN_STEP_LOOP,
+  TN_STEP_SCAN,
+  TN_STEP_VIEW,
+  TN_STEP_SEQUENCE_MAP
+} tn_pstep_kind;
 
 typedef struct tn_pstep {
   uint8_t kind;
@@ -126,8 +132,8 @@ typedef struct tn_pstep {
   const char *label;  /* "node '/enc/0/MatMul' (MatMul)" for messages and profiles */
   tn_pspan in, out;   /* program->operands: value numbers, TN_NO_INDEX = absent. VIEW: one each, for late values */
   tn_pspan attrs;
-  tn_pspan regions;   /* program->operands: region numbers of a control step. IF: then, else */
-  int32_t segment;    /* to run afterwards, or TN_NO_INDEX */
+  tn_pspan regions; /* program->operands: region numbers of a control step. IF: then, else */
+  int32_t segment;  /* to run afterwards, or TN_NO_INDEX */
 } tn_pstep;
 
 typedef struct tn_pregion {
@@ -147,39 +153,60 @@ typedef struct tn_pio { /* a graph input or output as the user sees it */
 
 typedef struct tn_program {
   tn_allocator allocator;
-  int refs; /* atomic */
+  int refs;          /* atomic */
   const char *model; /* name for messages */
 
-  const tn_psymbol *symbols; uint32_t n_symbols;
+  const tn_psymbol *symbols;
+  uint32_t n_symbols;
   uint32_t n_slots;
-  const tn_shape_ins *code; uint32_t n_code;
-  const tn_pbind *binds; uint32_t n_binds;
-  const tn_pcheck *checks; uint32_t n_checks;
-  const tn_psegment *segments; uint32_t n_segments;
-  const uint32_t *dim_slots; uint32_t n_dim_slots;
-  const tn_pvalue *values; uint32_t n_values;
-  const tn_pbuffer *buffers; uint32_t n_buffers;
-  const int32_t *operands; uint32_t n_operands;
-  const tn_pattr *attrs; uint32_t n_attrs;
-  const int64_t *ints; uint32_t n_ints;
-  const double *floats; uint32_t n_floats;
-  const tn_str *strings; uint32_t n_strings; /* first the dims of the inputs as text, each with its NUL; then attributes' */
-  const tn_pstep *steps; uint32_t n_steps;
-  const tn_pregion *regions; uint32_t n_regions;
-  const tn_pio *inputs; uint32_t n_inputs;
-  const tn_pio *outputs; uint32_t n_outputs;
+  const tn_shape_ins *code;
+  uint32_t n_code;
+  const tn_pbind *binds;
+  uint32_t n_binds;
+  const tn_pcheck *checks;
+  uint32_t n_checks;
+  const tn_psegment *segments;
+  uint32_t n_segments;
+  const uint32_t *dim_slots;
+  uint32_t n_dim_slots;
+  const tn_pvalue *values;
+  uint32_t n_values;
+  const tn_pbuffer *buffers;
+  uint32_t n_buffers;
+  const int32_t *operands;
+  uint32_t n_operands;
+  const tn_pattr *attrs;
+  uint32_t n_attrs;
+  const int64_t *ints;
+  uint32_t n_ints;
+  const double *floats;
+  uint32_t n_floats;
+  const tn_str *strings;
+  uint32_t n_strings; /* first the dims of the inputs as text, each with its NUL; then attributes' */
+  const tn_pstep *steps;
+  uint32_t n_steps;
+  const tn_pregion *regions;
+  uint32_t n_regions;
+  const tn_pio *inputs;
+  uint32_t n_inputs;
+  const tn_pio *outputs;
+  uint32_t n_outputs;
 
   /* Weights: CONST values point here. In memory after a compile they are windows on the mapped model files and arena
    * memory: `external` gives the pointer per value. In a decoded program they are inside the blob: `offset` into
    * `weights`; `external` then gives only the strings. Element data of strings are tn_str, bytes = 16 per element. */
-  const uint8_t *weights; uint64_t weights_bytes;
+  const uint8_t *weights;
+  uint64_t weights_bytes;
   const void *const *external; /* n_values pointers or NULL; a NULL entry means `weights` */
 
   /* What the arrays live in. */
-  tn_file *blob;            /* decoded from a mapped file, or NULL */
-  void *image; size_t image_bytes; /* the encoded form, when the program owns it, or NULL */
-  void *memory; size_t memory_bytes; /* one block from the allocator holding the arrays, or NULL */
-  tn_file **files; uint32_t n_files; /* kept open for `external` */
+  tn_file *blob; /* decoded from a mapped file, or NULL */
+  void *image;
+  size_t image_bytes; /* the encoded form, when the program owns it, or NULL */
+  void *memory;
+  size_t memory_bytes; /* one block from the allocator holding the arrays, or NULL */
+  tn_file **files;
+  uint32_t n_files; /* kept open for `external` */
 } tn_program;
 
 /* Checks every index, range, order and type, so that running needs no check. INVALID with a sentence. */
@@ -187,12 +214,13 @@ TN_MUST_CHECK tn_status tn_program_verify(const tn_program *p, tn_error *err);
 /* The same program as one block of bytes from `allocator`, strings of CONST values inside. Equal programs give equal
  * bytes. LIMIT when it is too large for memory. */
 TN_MUST_CHECK tn_status tn_program_encode(const tn_program *p, tn_allocator allocator, tn_bytes *out, tn_error *err);
-/* Untrusted bytes to a verified program, which uses them in place; takes over `file` on success (may be NULL: bytes must
- * then outlive the program). */
-TN_MUST_CHECK tn_status tn_program_decode(tn_allocator allocator, tn_bytes bytes, tn_file *file, tn_program **out, tn_error *err);
+/* Untrusted bytes to a verified program, which uses them in place; takes over `file` on success (may be NULL: bytes
+ * must then outlive the program). */
+TN_MUST_CHECK tn_status tn_program_decode(tn_allocator allocator, tn_bytes bytes, tn_file *file, tn_program **out,
+                                          tn_error *err);
 /* A verified deep copy of a program whose arrays are in someone's arena, with memory of its own. CONST data inside
- * p->files stays there, other data is copied. On success the copy owns p->files (the array itself is copied); the caller
- * forgets them. */
+ * p->files stays there, other data is copied. On success the copy owns p->files (the array itself is copied); the
+ * caller forgets them. */
 TN_MUST_CHECK tn_status tn_program_copy(tn_allocator allocator, const tn_program *p, tn_program **out, tn_error *err);
 /* Data of a CONST value; never NULL. */
 const void *tn_program_data(const tn_program *p, uint32_t value);

@@ -25,9 +25,7 @@ static int cpu_detect(void) {
   return v4 ? 4 : 3;
 }
 #else
-static int cpu_detect(void) {
-  return 1;
-}
+static int cpu_detect(void) { return 1; }
 #endif
 
 int tn_cpu_level(void) {

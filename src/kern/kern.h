@@ -23,17 +23,25 @@ typedef enum tn_kkind { TN_KARG_TENSOR, TN_KARG_SEQUENCE, TN_KARG_OPTIONAL } tn_
 typedef struct tn_karg {
   tn_kkind kind;
   tn_dtype dtype;
-  int rank;                     /* -1 in a late output before tn_k_out */
+  int rank; /* -1 in a late output before tn_k_out */
   int64_t dims[TN_K_MAX_RANK];
-  int64_t count;                /* product of dims */
+  int64_t count; /* product of dims */
   void *data;
-  bool is_const;                /* the same bytes in every run: packed forms may be kept (tn_k_cache) */
-  bool is_late;                 /* an output whose size the kernel decides: data is NULL until tn_k_out */
-  struct tn_karg **items;       /* SEQUENCE, OPTIONAL: elements, owned by the value */
+  bool is_const;          /* the same bytes in every run: packed forms may be kept (tn_k_cache) */
+  bool is_late;           /* an output whose size the kernel decides: data is NULL until tn_k_out */
+  struct tn_karg **items; /* SEQUENCE, OPTIONAL: elements, owned by the value */
   int64_t n_items, cap_items;
 } tn_karg;
 
-typedef enum tn_kattr_kind { TN_KATTR_INT, TN_KATTR_FLOAT, TN_KATTR_STR, TN_KATTR_INTS, TN_KATTR_FLOATS, TN_KATTR_STRS, TN_KATTR_TENSOR } tn_kattr_kind;
+typedef enum tn_kattr_kind {
+  TN_KATTR_INT,
+  TN_KATTR_FLOAT,
+  TN_KATTR_STR,
+  TN_KATTR_INTS,
+  TN_KATTR_FLOATS,
+  TN_KATTR_STRS,
+  TN_KATTR_TENSOR
+} tn_kattr_kind;
 
 typedef struct tn_kattr { /* names and meaning as in the operator's schema, defaults filled in */
   const char *name;
@@ -61,9 +69,9 @@ typedef struct tn_khost {
   void *(*cache)(void *self, tn_kcall *k, int slot, size_t bytes, bool *fresh);
   /* Bytes of a string element, valid until the next run. */
   char *(*string)(void *self, size_t bytes);
-  /* A new item inserted at position `at` (0 <= at <= n_items) of a sequence or optional output, or of an item that is one
-   * itself; its data for (dtype, rank, dims) is set and not initialised. rank < 0 makes an empty sequence item instead.
-   * NULL when memory ended. */
+  /* A new item inserted at position `at` (0 <= at <= n_items) of a sequence or optional output, or of an item that is
+   * one itself; its data for (dtype, rank, dims) is set and not initialised. rank < 0 makes an empty sequence item
+   * instead. NULL when memory ended. */
   tn_karg *(*item)(void *self, tn_kcall *k, tn_karg *seq, int64_t at, tn_dtype d, int rank, const int64_t *dims);
 } tn_khost;
 
@@ -76,14 +84,14 @@ struct tn_kcall {
   tn_pool *pool; /* may be NULL: one thread */
   const tn_khost *host;
   void *host_self;
-  void *step; /* the host's own */
+  void *step;    /* the host's own */
   uint64_t seed; /* of this step in this run, for random kernels */
   tn_error *err;
 };
 
-enum { /* flags of a kernel row */
-  TN_K_SIZES = 1 /* sets the dims of every tensor output itself through tn_k_out: may have late outputs and inputs of a
-                    rank that is known only at run time. Without it outputs come with dims and data ready. */
+enum {                /* flags of a kernel row */
+       TN_K_SIZES = 1 /* sets the dims of every tensor output itself through tn_k_out: may have late outputs and inputs
+                         of a rank that is known only at run time. Without it outputs come with dims and data ready. */
 };
 
 typedef tn_status (*tn_kernel_fn)(tn_kcall *k);
@@ -93,10 +101,10 @@ typedef struct tn_kernel {
   uint32_t flags;
 } tn_kernel;
 
-#define TN_KERNEL(id, flags_)                                            \
-  static tn_status kernel_##id(tn_kcall *k);                             \
-  extern const tn_kernel tn_kernel_##id;                                 \
-  const tn_kernel tn_kernel_##id = {#id, kernel_##id, (flags_)};         \
+#define TN_KERNEL(id, flags_)                                    \
+  static tn_status kernel_##id(tn_kcall *k);                     \
+  extern const tn_kernel tn_kernel_##id;                         \
+  const tn_kernel tn_kernel_##id = {#id, kernel_##id, (flags_)}; \
   static tn_status kernel_##id(tn_kcall *k)
 
 const tn_kernel *tn_kernel_find(const char *name); /* NULL when there is none */
@@ -145,7 +153,8 @@ void tn_k_collapse(int *rank, int64_t *dims, int64_t *const *strides, int n);
  * their bytes). */
 void tn_k_copy(tn_dtype d, void *dst, int64_t di, const void *src, int64_t si, int64_t n);
 
-/* CPU level by feature bits: 1 (SSE2 / portable), 3 (AVX2+FMA), 4 (AVX-512 F, BW, DQ, VL). TENON_CPU=1|3|4 lowers it. */
+/* CPU level by feature bits: 1 (SSE2 / portable), 3 (AVX2+FMA), 4 (AVX-512 F, BW, DQ, VL). TENON_CPU=1|3|4 lowers it.
+ */
 int tn_cpu_level(void);
 
 #endif

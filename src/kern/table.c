@@ -13,12 +13,8 @@ static const tn_kernel *const table_kernels[] = {
 #undef TN_KERNEL_ROW
 };
 
-int tn_kernel_count(void) {
-  return (int)TN_COUNT(table_kernels);
-}
-const tn_kernel *tn_kernel_at(int i) {
-  return table_kernels[i];
-}
+int tn_kernel_count(void) { return (int)TN_COUNT(table_kernels); }
+const tn_kernel *tn_kernel_at(int i) { return table_kernels[i]; }
 
 const tn_kernel *tn_kernel_find(const char *name) {
   size_t lo = 0, hi = TN_COUNT(table_kernels);

@@ -1,0 +1,170 @@
+/* Untrusted program files: decoded, verified, printed, written again; and run, when they are small and use only kernels
+ * that check all their operands. The header's length and hash are set right first, so that changes reach the rest. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "code/program.h"
+#include "rt/rt.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { PROGRAM_MAX_REGIONS = 8, PROGRAM_MAX_CALLS = 2000, PROGRAM_MAX_BYTES = 1 << 26, PROGRAM_ELEMENTS = 4096 };
+
+/* An allocator with an end. */
+typedef struct program_memory {
+  tn_allocator inner;
+  int64_t bytes;
+} program_memory;
+
+static void *program_resize(void *self, void *p, size_t old_size, size_t new_size) {
+  program_memory *m = self;
+  if (new_size > PROGRAM_MAX_BYTES || m->bytes + (int64_t)new_size > PROGRAM_MAX_BYTES) return NULL;
+  void *q = m->inner.resize(m->inner.self, p, old_size, new_size);
+  if (q || new_size == 0) m->bytes += (int64_t)new_size - (int64_t)old_size;
+  return q;
+}
+
+static void program_put(uint8_t *at, uint64_t v) {
+  for (int i = 0; i < 8; i++) at[i] = (uint8_t)(v >> (8 * i));
+}
+
+static uint64_t program_get(const uint8_t *at) {
+  uint64_t v = 0;
+  for (int i = 0; i < 8; i++) v |= (uint64_t)at[i] << (8 * i);
+  return v;
+}
+
+/* Header of 64 bytes: length at 16, hash at 24 of what lies before the weights, the 20th section (24 bytes each). */
+static void program_repair(uint8_t *bytes, size_t size) {
+  enum { HEADER = 64, WEIGHTS_OFFSET = HEADER + 19 * 24 + 8 };
+  if (size < HEADER + 20 * 24) return;
+  const uint64_t weights = program_get(bytes + WEIGHTS_OFFSET);
+  program_put(bytes + 16, size);
+  if (weights >= HEADER && weights <= size)
+    program_put(bytes + 24, tn_hash_bytes(bytes + HEADER, (size_t)weights - HEADER, 0));
+}
+
+static void program_ignore(void *arg, const char *text, size_t n) {
+  size_t *sum = arg;
+  for (size_t i = 0; i < n; i++) *sum += (uint8_t)text[i];
+}
+
+static bool program_may_run(const tn_program *p) {
+  static const char *const kernels[] = {"identity", "shape", "size"};
+  if (p->n_regions > PROGRAM_MAX_REGIONS || p->n_inputs > 8) return false;
+  for (uint32_t i = 0; i < p->n_steps; i++) {
+    const tn_pstep *t = &p->steps[i];
+    bool ok =
+        t->kind == TN_STEP_VIEW || t->kind == TN_STEP_IF || t->kind == TN_STEP_SCAN || t->kind == TN_STEP_SEQUENCE_MAP;
+    for (int j = 0; j < 3 && t->kind == TN_STEP_KERNEL; j++) ok |= strcmp(t->kernel, kernels[j]) == 0;
+    if (t->kind == TN_STEP_LOOP) { /* only with a trip count that comes from here */
+      const int32_t trips = p->operands[t->in.first];
+      ok = trips != TN_NO_INDEX && p->values[trips].store == TN_STORE_INPUT;
+    }
+    if (!ok) return false;
+  }
+  return true;
+}
+
+/* What the program says that a dim is, 2 where it depends. */
+static int64_t program_dim(const tn_program *p, uint32_t slot) {
+  for (uint32_t i = 0; i < p->n_code; i++)
+    if (p->code[i].op == TN_SHAPE_CONST && p->code[i].dst == slot && p->code[i].imm >= 0 && p->code[i].imm < 8)
+      return p->code[i].imm;
+  return 2;
+}
+
+static tn_status program_set_input(tn_rt_session *s, const tn_program *p, uint32_t i, void *data, tn_error *err) {
+  const tn_pvalue *x = &p->values[p->inputs[i].value];
+  tn_karg a = {.kind = (tn_kkind)x->kind,
+               .dtype = (tn_dtype)x->dtype,
+               .rank = x->rank < 0 ? 1 : x->rank,
+               .count = 1,
+               .data = data};
+  for (int d = 0; d < a.rank; d++) {
+    a.dims[d] = x->dims.n ? program_dim(p, p->dim_slots[x->dims.first + (uint32_t)d]) : 2;
+    a.count *= a.dims[d];
+    if (a.count > PROGRAM_ELEMENTS / 16) return TN_LIMIT;
+  }
+  for (int64_t e = 0; e < a.count && a.kind == TN_KARG_TENSOR; e++) {
+    if (a.dtype == TN_STR) {
+      ((tn_str *)data)[e] = (tn_str){"ab", 2};
+    } else if (tn_dtype_cls(a.dtype) != TN_CLASS_COMPLEX) {
+      tn_store_i64(a.dtype, data, e, tn_dtype_cls(a.dtype) == TN_CLASS_BOOL ? 1 : 2);
+    }
+  }
+  return tn_rt_set_input(s, i, &a, err);
+}
+
+static tn_status program_hook(void *arg, uint32_t step, const tn_kcall *call, int64_t ns, tn_error *err) {
+  int *calls = arg;
+  (void)step, (void)call, (void)ns;
+  return ++*calls > PROGRAM_MAX_CALLS ? tn_error_set(err, TN_LIMIT, "long enough") : TN_OK;
+}
+
+/* Reads every byte of a result, so that a sanitizer sees what was not written or is not there. */
+static size_t program_touch(const tn_karg *a, int depth) {
+  size_t sum = 0, bytes = 0;
+  for (int64_t i = 0; a->kind != TN_KARG_TENSOR && i < a->n_items && depth < 9; i++)
+    sum += program_touch(a->items[i], depth + 1);
+  if (a->kind != TN_KARG_TENSOR || !tn_dtype_bytes(a->dtype, a->count, &bytes)) return sum;
+  for (size_t i = 0; i < bytes; i++) sum += ((const uint8_t *)a->data)[i];
+  for (int64_t i = 0; a->dtype == TN_STR && i < a->count; i++)
+    for (size_t j = 0; j < ((const tn_str *)a->data)[i].len; j++) sum += (uint8_t)((const tn_str *)a->data)[i].ptr[j];
+  return sum;
+}
+
+static void program_run(tn_program *p, tn_allocator allocator) {
+  static _Alignas(64) uint8_t data[8][PROGRAM_ELEMENTS * 16];
+  tn_rt_session *s = NULL;
+  tn_error err = {TN_OK, ""};
+  int calls = 0;
+  if (tn_rt_session_create(p, allocator, NULL, &s, &err) != TN_OK) return;
+  tn_rt_set_hook(s, program_hook, &calls);
+  tn_status status = TN_OK;
+  for (uint32_t i = 0; i < p->n_symbols && status == TN_OK; i++)
+    status = tn_rt_set_symbol(s, p->symbols[i].name, 2, &err);
+  for (uint32_t i = 0; i < p->n_inputs && status == TN_OK; i++) status = program_set_input(s, p, i, data[i], &err);
+  for (int round = 0; round < 2 && status == TN_OK; round++) {
+    status = tn_rt_run(s, &err);
+    for (uint32_t i = 0; i < p->n_outputs && status == TN_OK; i++)
+      calls += (int)(program_touch(tn_rt_output(s, i), 0) & 1);
+  }
+  if (status != TN_OK && status != TN_OOM && !err.text[0] && status != TN_LIMIT) abort();
+  tn_rt_session_release(s);
+}
+
+static void program_again(const tn_program *p, tn_allocator allocator) {
+  tn_bytes bytes = {NULL, 0};
+  tn_program *twin = NULL;
+  tn_error err = {TN_OK, ""};
+  if (tn_program_encode(p, allocator, &bytes, &err) != TN_OK) return;
+  const tn_status status = tn_program_decode(allocator, bytes, NULL, &twin, &err);
+  if (status != TN_OK && status != TN_OOM) abort(); /* what was written can be read */
+  tn_program_release(twin);
+  tn_free(allocator, (void *)(uintptr_t)bytes.ptr, bytes.len);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  program_memory memory = {tn_allocator_system(), 0};
+  const tn_allocator allocator = {&memory, program_resize};
+  tn_program *p = NULL;
+  tn_error err = {TN_OK, ""};
+  uint8_t *bytes = tn_alloc(allocator, size);
+  size_t sum = 0;
+  if (!bytes) return 0;
+  if (size) memcpy(bytes, data, size);
+  program_repair(bytes, size);
+  const tn_status status = tn_program_decode(allocator, (tn_bytes){bytes, size}, NULL, &p, &err);
+  if (status != TN_OK && !err.text[0]) abort();
+  if (status == TN_OK) {
+    tn_program_print(p, program_ignore, &sum);
+    program_again(p, allocator);
+    if (program_may_run(p)) program_run(p, allocator);
+    tn_program_release(p);
+  }
+  tn_free(allocator, bytes, size);
+  if (memory.bytes != 0) abort();
+  return 0;
+}
