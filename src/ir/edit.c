@@ -1,6 +1,8 @@
 /* Changing a graph. Every function keeps the use lists, owners, ids and names right. */
 #include "ir/edit.h"
 
+#include "base/hash.h"
+
 #include "ir/op.h"
 
 static tn_arena *edit_arena(const tn_region *r) { return &r->graph->ctx->arena; }
@@ -301,11 +303,16 @@ void tn_edit_set_type(tn_value *v, tn_type type) {
   v->type = type;
 }
 
-void tn_edit_add_check(tn_graph *g, tn_sym condition, tn_loc loc, const char *text) {
-  uint64_t at = 0;
-  if (tn_map_find(&g->check_of, tn_map_key(condition), &at) && at) return;
-  tn_vec_push(&g->ctx->arena, &g->checks, (tn_check){.condition = condition, .loc = loc, .text = text});
-  tn_map_set(&g->ctx->arena, &g->check_of, tn_map_key(condition), g->checks.n);
+static uint64_t edit_check_key(const tn_region *region, tn_sym condition) {
+  return tn_hash_mix(tn_map_key(condition), region->id);
+}
+
+void tn_edit_add_check(tn_region *region, tn_sym condition, tn_loc loc, const char *text) {
+  tn_graph *g = region->graph;
+  for (const tn_region *r = region; r; r = r->owner ? r->owner->region : NULL)
+    if (tn_map_find(&g->check_of, edit_check_key(r, condition), NULL)) return;
+  tn_vec_push(&g->ctx->arena, &g->checks, (tn_check){region, condition, loc, text});
+  tn_map_set(&g->ctx->arena, &g->check_of, edit_check_key(region, condition), 1);
   g->edits++;
 }
 

@@ -24,7 +24,8 @@ void tn_edit_replace_uses(tn_value *from, tn_value *to); /* every use and every 
 void tn_edit_erase_node(tn_node *node);                  /* its outputs must have no uses; erases its regions too */
 void tn_edit_move_before(tn_node *node, tn_node *before);
 void tn_edit_set_type(tn_value *v, tn_type type);
-void tn_edit_add_check(tn_graph *g, tn_sym condition, tn_loc loc, const char *text);
+/* No-op when the region or one around it has the condition already. */
+void tn_edit_add_check(tn_region *region, tn_sym condition, tn_loc loc, const char *text);
 
 /* Constants (op "const") at the start of region r, so that they dominate every use. */
 tn_value *tn_edit_const(tn_region *r, const tn_lit *lit, const char *name);

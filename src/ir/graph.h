@@ -62,10 +62,13 @@ struct tn_region {
   const char **result_names; /* what the outside calls the results: survives the replacement of the value */
   tn_node *first, *last;
   uint32_t n_nodes;
+  tn_region *merged; /* the region that took over its nodes when the owner was simplified away, else NULL */
 };
 
-/* A demand of a shape rule that could be neither proved nor refuted: checked when its symbols are bound. */
+/* A demand of a shape rule that could be neither proved nor refuted: checked when its symbols are bound, and not before
+ * its region is entered (a branch that is not taken demands nothing). */
 typedef struct tn_check {
+  tn_region *region;
   tn_sym condition;
   tn_loc loc;
   const char *text; /* "cannot broadcast dim 1: S with T" */
@@ -76,7 +79,7 @@ struct tn_graph {
   tn_symtab *syms;
   tn_region *main;
   uint32_t n_values, n_nodes, n_regions; /* ids given out so far */
-  TN_VEC(tn_check) checks;               /* the ledger: distinct conditions, in order of discovery */
+  TN_VEC(tn_check) checks;               /* the ledger: distinct conditions by region, in order of discovery */
   TN_VEC(tn_sym) assumed;                /* conditions assumed by the user */
   int64_t edits;                         /* changes made through ir/edit.h */
   tn_map value_names;                    /* interned name -> tn_value * */
@@ -84,7 +87,7 @@ struct tn_graph {
   tn_map name_next;        /* interned stem -> next suffix to try */
   tn_map fresh;            /* value id << 32 | dim -> number of the symbol of tn_rule_fresh */
   tn_map bounded;          /* id of an expression past the size limit -> number of the symbol that stands for it */
-  tn_map check_of;         /* condition -> index + 1 in checks */
+  tn_map check_of;         /* condition and region, hashed -> 1 */
   int64_t region_work;     /* nodes inferred in regions since the last node of the main graph */
   TN_VEC(uint8_t) inferred; /* by value id: the shape came from a rule, not from a claim */
 };

@@ -257,6 +257,7 @@ static tn_status irparse_attrs(irparse *p, tn_node *node) {
 /* Statements. */
 
 static tn_status irparse_stmt(irparse *p, tn_region *r);
+static tn_status irparse_check(irparse *p, tn_region *r);
 
 static tn_status irparse_region(irparse *p, tn_region *r) {
   if (p->nesting >= TN_MAX_NESTING) return irparse_fail(p, "regions are nested deeper than %d", TN_MAX_NESTING);
@@ -264,7 +265,7 @@ static tn_status irparse_region(irparse *p, tn_region *r) {
   TN_TRY(tn_scan_need(p->s, "region"));
   TN_TRY(irparse_params(p, r));
   TN_TRY(tn_scan_need(p->s, "{"));
-  while (!tn_scan_take(p->s, "yield")) TN_TRY(irparse_stmt(p, r));
+  while (!tn_scan_take(p->s, "yield")) TN_TRY(tn_scan_take(p->s, "check") ? irparse_check(p, r) : irparse_stmt(p, r));
   irparse_values results = {0};
   TN_TRY(irparse_operands(p, r, false, &results));
   if (results.n > INT32_MAX) return irparse_fail(p, "too many results");
@@ -479,7 +480,7 @@ static tn_status irparse_assume(irparse *p) {
   return TN_OK;
 }
 
-static tn_status irparse_check(irparse *p) {
+static tn_status irparse_check(irparse *p, tn_region *r) {
   tn_loc loc = irparse_at(p);
   tn_str text;
   tn_sym condition;
@@ -487,7 +488,7 @@ static tn_status irparse_check(irparse *p) {
   TN_TRY(tn_scan_need(p->s, ":"));
   TN_TRY(tn_sym_parse(p->g->syms, p->s, &condition));
   TN_TRY(irparse_loc(p, &loc));
-  tn_edit_add_check(p->g, condition, loc, tn_ctx_name(p->ctx, text));
+  tn_edit_add_check(r, condition, loc, tn_ctx_name(p->ctx, text));
   return TN_OK;
 }
 
@@ -519,7 +520,7 @@ static tn_status irparse_file(irparse *p) {
   TN_TRY(irparse_apply_facts(p));
   TN_TRY(irparse_graph(p));
   TN_TRY(irparse_bind_sources(p));
-  while (tn_scan_take(p->s, "check")) TN_TRY(irparse_check(p));
+  while (tn_scan_take(p->s, "check")) TN_TRY(irparse_check(p, p->g->main));
   return p->s->tok.kind == TN_TOK_END ? TN_OK : tn_scan_fail(p->s, "check or the end");
 }
 

@@ -18,6 +18,8 @@ typedef struct irprint {
   int nesting;
   bool *implied; /* by symbol number: a parameter's dim says all there is to say */
   uint32_t n_symbols;
+  size_t *first_check; /* by region id: 1 + the first check of the region, 0 = none */
+  size_t *next_check;  /* by check: 1 + the next of its region */
 } irprint;
 
 static void irprint_z(irprint *p, const char *z) { tn_text_addz(p->out, z); }
@@ -270,11 +272,42 @@ static void irprint_params(irprint *p, const tn_region *r) {
 
 static void irprint_node(irprint *p, const tn_node *node, int depth);
 
+static const tn_region *irprint_check_region(const tn_check *c) {
+  const tn_region *r = c->region;
+  while (r->merged) r = r->merged;
+  return r;
+}
+
+static void irprint_group_checks(irprint *p) {
+  tn_arena *a = &p->g->ctx->arena;
+  p->first_check = TN_NEW_ARRAY(a, size_t, p->g->n_regions + 1);
+  p->next_check = TN_NEW_ARRAY(a, size_t, p->g->checks.n + 1);
+  for (size_t i = p->g->checks.n; i-- > 0;) {
+    size_t *first = &p->first_check[irprint_check_region(&p->g->checks.at[i])->id];
+    p->next_check[i] = *first;
+    *first = i + 1;
+  }
+}
+
+static void irprint_checks(irprint *p, const tn_region *r, int depth) {
+  for (size_t i = p->first_check[r->id]; i; i = p->next_check[i - 1]) {
+    const tn_check *c = &p->g->checks.at[i - 1];
+    irprint_indent(p, depth);
+    irprint_z(p, "check ");
+    tn_text_quote(p->out, tn_str_of(c->text));
+    irprint_z(p, ": ");
+    tn_sym_print(p->g->syms, p->out, c->condition);
+    irprint_loc(p, &c->loc);
+    irprint_z(p, "\n");
+  }
+}
+
 static void irprint_region(irprint *p, const tn_region *r, int depth) {
   irprint_z(p, " region ");
   irprint_params(p, r);
   irprint_z(p, " {\n");
   for (const tn_node *node = r->first; node; node = node->next) irprint_node(p, node, depth + 1);
+  irprint_checks(p, r, depth + 1);
   irprint_indent(p, depth + 1);
   irprint_z(p, "yield (");
   irprint_values(p, r->results, r->n_results);
@@ -498,18 +531,6 @@ static void irprint_head(irprint *p) {
   irprint_z(p, "\n");
 }
 
-static void irprint_checks(irprint *p) {
-  for (size_t i = 0; i < p->g->checks.n; i++) {
-    const tn_check *c = &p->g->checks.at[i];
-    irprint_z(p, i ? "check " : "\ncheck ");
-    tn_text_quote(p->out, tn_str_of(c->text));
-    irprint_z(p, ": ");
-    tn_sym_print(p->g->syms, p->out, c->condition);
-    irprint_loc(p, &c->loc);
-    irprint_z(p, "\n");
-  }
-}
-
 void tn_graph_print(tn_graph *g, tn_text *out, uint32_t flags) {
   tn_arena *a = &g->ctx->arena;
   const uint32_t n = tn_sym_n_symbols(g->syms);
@@ -521,8 +542,10 @@ void tn_graph_print(tn_graph *g, tn_text *out, uint32_t flags) {
                .printed = TN_NEW_ARRAY(a, bool, n + 1),
                .implied = TN_NEW_ARRAY(a, bool, n + 1),
                .n_symbols = n};
+  irprint_group_checks(&p);
   irprint_plan_symbols(&p);
   irprint_head(&p);
   irprint_main(&p);
-  irprint_checks(&p);
+  if (p.first_check[g->main->id]) irprint_z(&p, "\n");
+  irprint_checks(&p, g->main, 0);
 }

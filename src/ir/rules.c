@@ -176,7 +176,7 @@ tn_status tn_rule_demand(tn_rule *r, tn_sym condition, const char *fmt, ...) {
   const char *text = rule_vtext(r, fmt, ap);
   va_end(ap);
   if (truth == TN_FALSE) return tn_rule_fail(r, TN_MISMATCH, "%s", text);
-  tn_edit_add_check(r->graph, condition, r->loc, text);
+  tn_edit_add_check(r->node->region, condition, r->loc, text);
   return TN_OK;
 }
 

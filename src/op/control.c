@@ -153,6 +153,7 @@ static tn_status if_simplify(tn_rewrite *w) {
   while (branch->first) tn_edit_move_before(branch->first, node);
   for (int i = 0; i < node->n_out; i++)
     if (node->out[i]) tn_edit_replace_uses(node->out[i], branch->results[i]);
+  branch->merged = node->region;
   w->changed = true;
   return TN_OK;
 }

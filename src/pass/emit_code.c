@@ -311,12 +311,15 @@ tn_status tn_emit_symbols(tn_emit *e) {
   return TN_OK;
 }
 
-static tn_status emit_code_check(tn_emit *e, tn_sym condition, const char *text) {
+/* In the segment that knows the condition, or in that of the region when that is entered later. */
+static tn_status emit_code_check(tn_emit *e, const tn_region *region, tn_sym condition, const char *text) {
   tn_emit_segment *s = NULL;
   uint32_t slot = 0;
   if (tn_sym_is_int(condition) && condition->k != 0) return TN_OK;
   TN_TRY(tn_emit_expression(e, condition, &slot));
   TN_TRY(emit_code_segment(e, condition, &s));
+  if (tn_known_on_entry(e->pass->known, tn_known_when(e->pass->known, condition), region))
+    s = e->segments.at[e->region_of[region->id]];
   tn_vec_push(e->side, &s->checks, (tn_pcheck){slot, text});
   return TN_OK;
 }
@@ -333,14 +336,18 @@ tn_status tn_emit_checks(tn_emit *e) {
   tn_symtab *syms = e->graph->syms;
   for (size_t i = 0; i < e->graph->checks.n; i++) {
     const tn_check *c = &e->graph->checks.at[i];
-    if (!tn_known_when(e->pass->known, c->condition).region) continue;
+    const tn_region *region = c->region;
+    while (region->merged) region = region->merged;
+    const bool is_live = e->regions[e->region_of[region->id]] == region;
+    if (!is_live || !tn_known_when(e->pass->known, c->condition).region) continue;
     const char *text = tn_arena_printf(e->arena, "%s%s", emit_code_where(e, c->loc), c->text);
-    TN_TRY(emit_code_check(e, c->condition, text));
+    TN_TRY(emit_code_check(e, region, c->condition, text));
   }
   for (size_t i = 0; i < e->graph->assumed.n; i++) {
     const tn_sym c = e->graph->assumed.at[i];
     if (!tn_known_when(e->pass->known, c).region) continue;
-    TN_TRY(emit_code_check(e, c, tn_arena_printf(e->arena, "the assumption %s does not hold", tn_sym_text(syms, c))));
+    TN_TRY(emit_code_check(e, e->graph->main, c,
+                           tn_arena_printf(e->arena, "the assumption %s does not hold", tn_sym_text(syms, c))));
   }
   return TN_OK;
 }

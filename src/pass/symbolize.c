@@ -125,7 +125,7 @@ static bool symbolize_solve(tn_graph *g, const symbolize_equation *q) {
   const char *text =
       tn_arena_printf(&g->ctx->arena, "dim %d of input '%s' gives a negative %s", q->dim, q->value->name, s->name);
   const tn_loc loc = {.kind = "input", .name = q->value->name};
-  tn_edit_add_check(g, tn_sym_le(g->syms, tn_sym_int(g->syms, 0), definition), loc, text);
+  tn_edit_add_check(g->main, tn_sym_le(g->syms, tn_sym_int(g->syms, 0), definition), loc, text);
   return true;
 }
 

@@ -123,8 +123,8 @@ IR_TEST(checks_are_distinct) {
   tn_graph *g = tn_graph_new(ctx);
   tn_sym c;
   CHECK(tn_sym_try_parse(g->syms, tn_str_of("N == M"), &c));
-  tn_edit_add_check(g, c, (tn_loc){0}, "first");
-  tn_edit_add_check(g, c, (tn_loc){0}, "second");
+  tn_edit_add_check(g->main, c, (tn_loc){0}, "first");
+  tn_edit_add_check(g->main, c, (tn_loc){0}, "second");
   CHECK_EQ_I(g->checks.n, 1);
   CHECK_STR(g->checks.at[0].text, "first");
 }
