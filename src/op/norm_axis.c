@@ -30,8 +30,7 @@ static tn_status lp_normalization_eval(tn_eval *e) {
     }
     const double norm = tn_eval_int(e, "p") == 1 ? sum : sqrt(sum);
     for (int64_t i = 0; i < n; i++)
-      tn_store_f64(x->dtype, tn_lit_data(y), base + i * inner,
-                   norm > 0 || isnan(norm) ? tn_lit_f64(x, base + i * inner) / norm : 0);
+      tn_store_f64(x->dtype, tn_lit_data(y), base + i * inner, tn_lit_f64(x, base + i * inner) / norm);
   }
   return TN_OK;
 }
@@ -46,7 +45,7 @@ TN_OP(lp_normalization){
     .kernel = "lp_normalization",
     .traits = TN_TRAIT_PURE,
     .accuracy = {TN_ACC_REL, 1e-6},
-    .doc = "divided by the norm along an axis; a norm of 0 gives 0",
+    .doc = "divided by the norm along an axis",
 };
 
 /* --- mean_variance_normalization --- */
