@@ -21,13 +21,19 @@ static tn_sym slice_by_sign(tn_symtab *t, tn_sym v, tn_sym plus, tn_sym minus) {
   if (b.hi < 0) return minus;
   return tn_sym_select(t, tn_sym_lt(t, v, tn_sym_int(t, 0)), minus, plus);
 }
+/* Steps of `step` that it takes to cover `span`; the step is not 0, so it cancels where it divides the span as a term.
+ */
+static tn_sym slice_steps(tn_symtab *t, tn_sym span, tn_sym step) {
+  const tn_sym exact = tn_sym_divexact(t, span, step);
+  return tn_sym_mul(t, exact, step) == span ? exact : tn_sym_ceildiv(t, span, step);
+}
 static tn_sym slice_forward(tn_symtab *t, tn_sym start, tn_sym end, tn_sym step, tn_sym dim) {
   const tn_sym zero = tn_sym_int(t, 0);
   const bool to_end = tn_sym_is_int(end) && slice_is_far(end->k);
   const tn_sym first = slice_by_sign(t, start, start, tn_sym_max(t, tn_sym_add(t, start, dim), zero));
   const tn_sym last = to_end ? dim : slice_by_sign(t, end, tn_sym_min(t, end, dim), tn_sym_add(t, end, dim));
   const tn_sym span = tn_sym_sub(t, last, first);
-  return tn_sym_max(t, zero, tn_sym_is(step, 1) ? span : tn_sym_ceildiv(t, span, step));
+  return tn_sym_max(t, zero, slice_steps(t, span, step));
 }
 static tn_sym slice_backward(tn_symtab *t, tn_sym start, tn_sym end, tn_sym step, tn_sym dim) {
   const tn_sym zero = tn_sym_int(t, 0), top = tn_sym_addi(t, dim, -1), below = tn_sym_int(t, -1);
@@ -37,17 +43,19 @@ static tn_sym slice_backward(tn_symtab *t, tn_sym start, tn_sym end, tn_sym step
   const tn_sym first = from_end ? top : tn_sym_min(t, slice_by_sign(t, start, start, wrapped), top);
   const tn_sym last = to_start ? below : slice_by_sign(t, end, end, tn_sym_max(t, tn_sym_add(t, end, dim), below));
   const tn_sym span = tn_sym_sub(t, first, last);
-  return tn_sym_max(t, zero, tn_sym_is(step, -1) ? span : tn_sym_ceildiv(t, span, tn_sym_neg(t, step)));
+  return tn_sym_max(t, zero, slice_steps(t, span, tn_sym_neg(t, step)));
 }
 static tn_sym slice_length(tn_rule *r, int axis, tn_sym start, tn_sym end, tn_sym step, tn_sym dim) {
   tn_symtab *const t = r->syms;
   if (!start || !end || !step) return tn_rule_fresh(r, 0, axis, 0, dim);
+  /* That the step is not 0 has been demanded. */
+  const bool forward = tn_sym_bounds(t, step).lo >= 0, backward = tn_sym_bounds(t, step).hi <= 0;
   /* end + D cannot leave int64 where a sentinel is meant. */
-  if (tn_sym_is_int(end) && slice_is_far_back(end->k) && tn_sym_bounds(t, step).lo > 0) return tn_sym_int(t, 0);
+  if (tn_sym_is_int(end) && slice_is_far_back(end->k) && forward) return tn_sym_int(t, 0);
   if (tn_sym_is_int(start) && slice_is_far_back(start->k)) start = tn_sym_int(t, 0);
-  if (tn_sym_is_int(start) && slice_is_far(start->k) && tn_sym_bounds(t, step).lo > 0) return tn_sym_int(t, 0);
-  if (tn_sym_bounds(t, step).lo > 0) return slice_forward(t, start, end, step, dim);
-  if (tn_sym_bounds(t, step).hi < 0) return slice_backward(t, start, end, step, dim);
+  if (tn_sym_is_int(start) && slice_is_far(start->k) && forward) return tn_sym_int(t, 0);
+  if (forward) return slice_forward(t, start, end, step, dim);
+  if (backward) return slice_backward(t, start, end, step, dim);
   return tn_sym_select(t, tn_sym_lt(t, tn_sym_int(t, 0), step), slice_forward(t, start, end, step, dim),
                        slice_backward(t, start, end, step, dim));
 }
