@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { INPUTS_MAX_LISTED = 100 }; /* in one message */
+
 static int inputs_fail(tn_status s, const char *text) {
   tn_cli_error("%s", text);
   return tn_status_exit_code(s);
@@ -13,8 +15,9 @@ static int inputs_fail(tn_status s, const char *text) {
 /* "x  f32[N,3]" a line, indented: of all inputs or of those that have no text yet. */
 static const char *inputs_list(const tn_feeds *f, bool missing_only) {
   const char *text = "";
-  for (size_t i = 0; i < f->n; i++)
-    if (!missing_only || !f->items[i].text)
+  size_t n = 0;
+  for (size_t i = 0; i < f->n && n < INPUTS_MAX_LISTED; i++)
+    if ((!missing_only || !f->items[i].text) && ++n)
       text = tn_cli_print("%s\n  %s  %s", text, f->items[i].info.name, f->items[i].info.type_text);
   return text;
 }
@@ -49,7 +52,7 @@ static const char *inputs_dim_symbol(const tn_program *p, const char *text) {
 
 static const char *inputs_symbol_list(const tn_program *p) {
   const char *text = "";
-  for (size_t i = 0; i < tn_program_symbol_count(p); i++) {
+  for (size_t i = 0; i < tn_program_symbol_count(p) && i < INPUTS_MAX_LISTED; i++) {
     const char *name = NULL;
     if (tn_program_symbol(p, i, &name, NULL, NULL, NULL) == TN_OK)
       text = tn_cli_print("%s%s%s", text, *text ? ", " : "", name);
@@ -278,6 +281,13 @@ static int inputs_first(tn_feed *feed) {
   return dims ? inputs_parse_dims(feed, dims) : TN_EXIT_OK;
 }
 
+/* Told before dims of other inputs are made up. */
+static int inputs_check_rank(const tn_feed *feed) {
+  if (!feed->has_dims || feed->info.rank < 0 || feed->tensor.rank == feed->info.rank) return TN_EXIT_OK;
+  return inputs_fail(TN_MISMATCH, tn_cli_print("input '%s' has rank %d, expected %d (%s)", feed->info.name,
+                                               feed->tensor.rank, feed->info.rank, feed->info.type_text));
+}
+
 /* A dim that is a symbol gives it the size; that other dims agree is checked by the session. */
 static void inputs_learn(const tn_program *p, const tn_feed *feed, tn_feeds *f) {
   if (!feed->has_dims || feed->tensor.rank != feed->info.rank) return;
@@ -358,7 +368,8 @@ int tn_feeds_make(const tn_program *p, const tn_feed_request *q, tn_feeds *out) 
   if (status == TN_EXIT_OK) status = inputs_take_texts(q->inputs, out);
   for (size_t i = 0; i < out->n && status == TN_EXIT_OK; i++) {
     status = inputs_first(&out->items[i]);
-    inputs_learn(p, &out->items[i], out);
+    if (status == TN_EXIT_OK) status = inputs_check_rank(&out->items[i]);
+    if (status == TN_EXIT_OK) inputs_learn(p, &out->items[i], out);
   }
   for (size_t i = 0; i < out->n && status == TN_EXIT_OK; i++) {
     status = inputs_second(p, &out->items[i], q->seed, out);
