@@ -82,6 +82,13 @@ static int64_t norm_product(const tn_karg *x, int from, int to) {
   return n;
 }
 
+/* y as x; further outputs (batch_norm's running mean and variance) as the parameters they come from. */
+static tn_status norm_size(tn_kcall *k) {
+  TN_TRY(tn_k_out(k, 0, k->in[0]->rank, k->in[0]->dims));
+  for (int i = 1; i < k->n_out; i++) TN_TRY(tn_k_out(k, i, k->in[i + 2]->rank, k->in[i + 2]->dims));
+  return TN_OK;
+}
+
 /* Parameters of scale and bias must have `n` elements. */
 static tn_status norm_check(tn_kcall *k, const tn_karg *p, int64_t n, const char *what) {
   if (!p || p->count == n) return TN_OK;
@@ -103,7 +110,10 @@ static tn_status norm_instance(tn_kcall *k) {
   return norm_run(k, &j, x->dtype == TN_F64);
 }
 
-TN_KERNEL(instance_norm, 0) { return tn_k_by_float(k, norm_instance, norm_instance); }
+TN_KERNEL(instance_norm, TN_K_SIZES) {
+  TN_TRY(norm_size(k));
+  return tn_k_by_float(k, norm_instance, norm_instance);
+}
 
 static tn_status norm_group(tn_kcall *k) {
   const tn_karg *x = k->in[0];
@@ -124,7 +134,10 @@ static tn_status norm_group(tn_kcall *k) {
   return norm_run(k, &j, x->dtype == TN_F64);
 }
 
-TN_KERNEL(group_norm, 0) { return tn_k_by_float(k, norm_group, norm_group); }
+TN_KERNEL(group_norm, TN_K_SIZES) {
+  TN_TRY(norm_size(k));
+  return tn_k_by_float(k, norm_group, norm_group);
+}
 
 /* A parameter spread over all of x: what broadcasting over more than the normalised axes asks for. */
 static tn_status norm_expand(tn_kcall *k, const tn_karg *x, const tn_karg *p, const void **out) {
@@ -148,6 +161,17 @@ static tn_status norm_expand(tn_kcall *k, const tn_karg *x, const tn_karg *p, co
     }
   }
   *out = room;
+  return TN_OK;
+}
+
+static tn_status norm_layer_size(tn_kcall *k) {
+  const tn_karg *x = k->in[0];
+  int64_t dims[TN_K_MAX_RANK];
+  int axis;
+  TN_TRY(tn_k_axis(k, tn_k_int(k, "axis", -1), x->rank, &axis));
+  TN_TRY(tn_k_out(k, 0, x->rank, x->dims));
+  for (int i = 0; i < x->rank; i++) dims[i] = i < axis ? x->dims[i] : 1;
+  for (int i = 1; i < k->n_out; i++) TN_TRY(tn_k_out(k, i, x->rank, dims));
   return TN_OK;
 }
 
@@ -175,8 +199,14 @@ static tn_status norm_layer_any(tn_kcall *k, bool is_rms) {
 static tn_status norm_layer(tn_kcall *k) { return norm_layer_any(k, false); }
 static tn_status norm_rms(tn_kcall *k) { return norm_layer_any(k, true); }
 
-TN_KERNEL(layer_norm, 0) { return tn_k_by_float(k, norm_layer, norm_layer); }
-TN_KERNEL(rms_norm, 0) { return tn_k_by_float(k, norm_rms, norm_rms); }
+TN_KERNEL(layer_norm, TN_K_SIZES) {
+  TN_TRY(norm_layer_size(k));
+  return tn_k_by_float(k, norm_layer, norm_layer);
+}
+TN_KERNEL(rms_norm, TN_K_SIZES) {
+  TN_TRY(norm_layer_size(k));
+  return tn_k_by_float(k, norm_rms, norm_rms);
+}
 
 typedef struct norm_batch {
   const void *x;
@@ -259,7 +289,10 @@ static tn_status norm_batch_run(tn_kcall *k) {
   return TN_OK;
 }
 
-TN_KERNEL(batch_norm, 0) { return tn_k_by_float(k, norm_batch_run, norm_batch_run); }
+TN_KERNEL(batch_norm, TN_K_SIZES) {
+  TN_TRY(norm_size(k));
+  return tn_k_by_float(k, norm_batch_run, norm_batch_run);
+}
 
 typedef struct norm_lrn {
   const double *x;
@@ -299,7 +332,10 @@ static tn_status norm_lrn_run(tn_kcall *k) {
 }
 
 static tn_status norm_lrn_any(tn_kcall *k) { return tn_k_as(k, TN_F64, norm_lrn_run); }
-TN_KERNEL(lrn, 0) { return tn_k_by_float(k, norm_lrn_any, norm_lrn_run); }
+TN_KERNEL(lrn, TN_K_SIZES) {
+  TN_TRY(norm_size(k));
+  return tn_k_by_float(k, norm_lrn_any, norm_lrn_run);
+}
 
 #undef NORM_SUM
 #undef NORM_ROWS

@@ -25,8 +25,7 @@ typedef struct conv_shape {
 static tn_status conv_read(tn_kcall *k, conv_shape *s) {
   const tn_karg *x = k->in[0], *w = k->in[1], *b = tn_k_in(k, 2), *y = k->out[0];
   s->group = tn_k_int(k, "group", 1);
-  if (x->rank < 2 || w->rank != x->rank || y->rank != x->rank)
-    return tn_k_fail(k, TN_MISMATCH, "conv: input of rank %d with weights of rank %d", x->rank, w->rank);
+
   s->batch = x->dims[0];
   s->cg = w->dims[1];
   int64_t channels;
@@ -55,12 +54,8 @@ typedef struct conv_job {
   int64_t n_phases;
 } conv_job;
 
-static int64_t conv_min(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-static int64_t conv_max(int64_t a, int64_t b) {
-  return a > b ? a : b;
-}
+static int64_t conv_min(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t conv_max(int64_t a, int64_t b) { return a > b ? a : b; }
 
 typedef struct conv_segment { /* part of a panel's columns that lies in one output row */
   int64_t row, ox, n, at;
@@ -382,6 +377,15 @@ static tn_status conv_f64(tn_kcall *k) {
   return TN_OK;
 }
 
-TN_KERNEL(conv, 0) {
+TN_KERNEL(conv, TN_K_SIZES) {
+  const tn_karg *x = k->in[0], *w = k->in[1];
+  int64_t dims[TN_K_MAX_RANK];
+  if (x->rank < 2 || w->rank != x->rank)
+    return tn_k_fail(k, TN_MISMATCH, "conv: input of rank %d with weights of rank %d", x->rank, w->rank);
+  dims[0] = x->dims[0];
+  dims[1] = w->dims[0];
+  TN_TRY(tn_kwindow_sizes(k, x->rank - 2, x->dims + 2, w->dims + 2, false, dims + 2));
+  TN_TRY(tn_k_out(k, 0, x->rank, dims));
+
   return tn_k_by_float(k, conv_f32, conv_f64);
 }

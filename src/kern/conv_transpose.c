@@ -221,4 +221,32 @@ static tn_status deconv_f64(tn_kcall *k) {
   return TN_OK;
 }
 
-TN_KERNEL(conv_transpose, 0) { return tn_k_by_float(k, deconv_f32, deconv_f64); }
+static tn_status deconv_size(tn_kcall *k) {
+  const tn_karg *x = k->in[0], *w = k->in[1];
+  const int64_t none[TN_KW_MAX] = {0};
+  int64_t dims[TN_K_MAX_RANK], extra[TN_KW_MAX], shape[TN_KW_MAX];
+  const int n = x->rank - 2;
+  tn_kwindow v;
+  if (n < 0 || w->rank != x->rank)
+    return tn_k_fail(k, TN_MISMATCH, "conv_transpose: input of rank %d with weights of rank %d", x->rank, w->rank);
+  TN_TRY(tn_kwindow_read(k, n, none, none, w->dims + 2, &v));
+  TN_TRY(tn_kwindow_ints(k, "output_padding", n, 0, extra));
+  TN_TRY(tn_kwindow_ints(k, "output_shape", n, -1, shape));
+  const bool same = tn_k_str_is(k, "auto_pad", "SAME_UPPER") || tn_k_str_is(k, "auto_pad", "SAME_LOWER");
+  dims[0] = x->dims[0];
+  if (!tn_mul_i64(w->dims[1], tn_k_int(k, "group", 1), &dims[1])) return tn_k_fail(k, TN_LIMIT, "too many channels");
+  for (int i = 0; i < n; i++) {
+    const int64_t in = x->dims[2 + i], s = v.stride[i];
+    if (in > INT32_MAX) return tn_k_fail(k, TN_LIMIT, "spatial dim %d is too large", i);
+    dims[2 + i] = (in - 1) * s + extra[i] + (v.kernel[i] - 1) * v.dilation[i] + 1 - v.lo[i] - v.hi[i];
+    if (same) dims[2 + i] = in * s;
+    if (shape[i] >= 0) dims[2 + i] = shape[i];
+    if (dims[2 + i] < 0) return tn_k_fail(k, TN_MISMATCH, "spatial dim %d of size %lld is too small", i, (long long)in);
+  }
+  return tn_k_out(k, 0, x->rank, dims);
+}
+
+TN_KERNEL(conv_transpose, TN_K_SIZES) {
+  TN_TRY(deconv_size(k));
+  return tn_k_by_float(k, deconv_f32, deconv_f64);
+}

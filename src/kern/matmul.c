@@ -21,7 +21,7 @@ static void matmul_steps(const tn_karg *a, int own, int rank, int64_t *out) {
 }
 
 static tn_status matmul_read(tn_kcall *k, matmul_shape *s) {
-  const tn_karg *a = k->in[0], *b = k->in[1], *c = k->out[0];
+  const tn_karg *a = k->in[0], *b = k->in[1];
   const int ra = a->rank, rb = b->rank;
   if (ra < 1 || rb < 1) return tn_k_fail(k, TN_MISMATCH, "a matrix product needs operands of rank 1 or more");
   s->m = ra > 1 ? a->dims[ra - 2] : 1;
@@ -43,10 +43,18 @@ static tn_status matmul_read(tn_kcall *k, matmul_shape *s) {
   }
   matmul_steps(a, ba, s->rank, s->a_step);
   matmul_steps(b, bb, s->rank, s->b_step);
-  int64_t count;
-  if (!tn_mul_i64(s->batch, s->m, &count) || !tn_mul_i64(count, s->n, &count) || count != c->count)
-    return tn_k_fail(k, TN_INTERNAL, "matmul: the result has %lld elements", (long long)c->count);
   return TN_OK;
+}
+
+static tn_status matmul_size(tn_kcall *k) {
+  matmul_shape s;
+  int64_t dims[TN_K_MAX_RANK + 2];
+  TN_TRY(matmul_read(k, &s));
+  int rank = s.rank;
+  memcpy(dims, s.dims, (size_t)rank * sizeof *dims);
+  if (k->in[0]->rank > 1) dims[rank++] = s.m;
+  if (k->in[1]->rank > 1) dims[rank++] = s.n;
+  return tn_k_out(k, 0, rank, dims);
 }
 
 /* Numbers of the matrices of A and B that make matrix i of the result. */
@@ -191,7 +199,9 @@ static tn_status matmul_other(tn_kcall *k) {
   return TN_OK;
 }
 
-TN_KERNEL(matmul, 0) {
+TN_KERNEL(matmul, TN_K_SIZES) {
+  TN_TRY(matmul_size(k));
+
   switch (k->in[0]->dtype) {
     case TN_I32:
     case TN_U32:
@@ -288,7 +298,11 @@ static tn_status gemm_op_other(tn_kcall *k) {
   return TN_OK;
 }
 
-TN_KERNEL(gemm, 0) {
+TN_KERNEL(gemm, TN_K_SIZES) {
+  gemm_op s;
+  TN_TRY(gemm_op_read(k, &s));
+  TN_TRY(tn_k_out(k, 0, 2, (const int64_t[]){s.m, s.n}));
+
   switch (k->in[0]->dtype) {
     case TN_I32:
     case TN_U32:

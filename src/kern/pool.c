@@ -19,8 +19,7 @@ typedef struct pool_job {
 /* Spatial geometry of the call; x[N, C, ...] -> y[N, C, ...]. */
 static tn_status pool_read(tn_kcall *k, tn_kwindow *w, tn_krows *rows, pool_job *j) {
   const tn_karg *x = k->in[0], *y = k->out[0] ? k->out[0] : k->out[1];
-  if (x->rank < 3 || y->rank != x->rank)
-    return tn_k_fail(k, TN_MISMATCH, "a pool needs an input of rank 3 or more, not %d", x->rank);
+
   TN_TRY(tn_kwindow_read(k, x->rank - 2, x->dims + 2, y->dims + 2, NULL, w));
   TN_TRY(tn_krows_make(k, w, rows));
   void *room;
@@ -30,6 +29,26 @@ static tn_status pool_read(tn_kcall *k, tn_kwindow *w, tn_krows *rows, pool_job 
   for (int64_t t = 0; t < rows->kernel; t++)
     tn_krange(rows->out, rows->in, rows->stride, t * rows->dilation - rows->lo, &j->first[t], &j->last[t]);
   return TN_OK;
+}
+
+/* Sizes of every output; before anything reads them. */
+static tn_status pool_size(tn_kcall *k) {
+  const tn_karg *x = k->in[0];
+  int64_t dims[TN_K_MAX_RANK];
+  if (x->rank < 3) return tn_k_fail(k, TN_MISMATCH, "a pool needs an input of rank 3 or more, not %d", x->rank);
+  dims[0] = x->dims[0];
+  dims[1] = x->dims[1];
+  TN_TRY(tn_kwindow_sizes(k, x->rank - 2, x->dims + 2, NULL, tn_k_int(k, "ceil_mode", 0) != 0, dims + 2));
+  for (int i = 0; i < k->n_out; i++) TN_TRY(tn_k_out(k, i, x->rank, dims));
+  return TN_OK;
+}
+
+static tn_status pool_global_size(tn_kcall *k) {
+  const tn_karg *x = k->in[0];
+  int64_t dims[TN_K_MAX_RANK];
+  if (x->rank < 2) return tn_k_fail(k, TN_MISMATCH, "a pool of a whole plane needs rank 2 or more, not %d", x->rank);
+  for (int i = 0; i < x->rank; i++) dims[i] = i < 2 ? x->dims[i] : 1;
+  return tn_k_out(k, 0, x->rank, dims);
 }
 
 static int64_t pool_planes(const tn_kcall *k) { return k->in[0]->dims[0] * k->in[0]->dims[1]; }
@@ -127,7 +146,9 @@ static tn_status pool_max_run(tn_kcall *k, tn_task_fn fn) {
 static tn_status pool_max_run_f32(tn_kcall *k) { return pool_max_run(k, pool_max_f32); }
 static tn_status pool_max_run_f64(tn_kcall *k) { return pool_max_run(k, pool_max_f64); }
 
-TN_KERNEL(max_pool, 0) {
+TN_KERNEL(max_pool, TN_K_SIZES) {
+  TN_TRY(pool_size(k));
+
   if (tn_k_outp(k, 1)) return pool_max_run(k, pool_max_indices);
   if (k->in[0]->dtype == TN_I8) return pool_max_run(k, pool_max_i8);
   if (k->in[0]->dtype == TN_U8) return pool_max_run(k, pool_max_u8);
@@ -196,7 +217,10 @@ static tn_status pool_average_counts(tn_kcall *k, pool_job *j) {
 POOL_AVERAGE(float, pool_average_f32)
 POOL_AVERAGE(double, pool_average_f64)
 
-TN_KERNEL(average_pool, 0) { return tn_k_by_float(k, pool_average_f32, pool_average_f64); }
+TN_KERNEL(average_pool, TN_K_SIZES) {
+  TN_TRY(pool_size(k));
+  return tn_k_by_float(k, pool_average_f32, pool_average_f64);
+}
 
 /* |x|^p summed, then its p-th root. */
 static double pool_power(double x, double p) {
@@ -243,7 +267,10 @@ static tn_status pool_lp(tn_kcall *k) {
 }
 
 static tn_status pool_lp_any(tn_kcall *k) { return tn_k_as(k, TN_F64, pool_lp); }
-TN_KERNEL(lp_pool, 0) { return tn_k_by_float(k, pool_lp_any, pool_lp); }
+TN_KERNEL(lp_pool, TN_K_SIZES) {
+  TN_TRY(pool_size(k));
+  return tn_k_by_float(k, pool_lp_any, pool_lp);
+}
 
 typedef struct pool_global {
   const tn_kcall *k;
@@ -253,7 +280,7 @@ typedef struct pool_global {
 
 static tn_status pool_global_run(tn_kcall *k, tn_task_fn fn) {
   const tn_karg *x = k->in[0];
-  if (x->rank < 2) return tn_k_fail(k, TN_MISMATCH, "a pool needs an input of rank 2 or more, not %d", x->rank);
+
   pool_global g = {k, 1, pool_p(k)};
   for (int i = 2; i < x->rank; i++) g.n *= x->dims[i];
   tn_pool_for(k->pool, x->dims[0] * x->dims[1], 8, fn, &g);
@@ -283,8 +310,14 @@ POOL_GLOBAL(double, pool_global_average_f64, 0.0, POOL_ADD, part[0] / (double)g-
 POOL_GLOBAL(float, pool_global_max_f32, -INFINITY, POOL_MAX, part[0])
 POOL_GLOBAL(double, pool_global_max_f64, (double)-INFINITY, POOL_MAX, part[0])
 
-TN_KERNEL(global_average_pool, 0) { return tn_k_by_float(k, pool_global_average_f32, pool_global_average_f64); }
-TN_KERNEL(global_max_pool, 0) { return tn_k_by_float(k, pool_global_max_f32, pool_global_max_f64); }
+TN_KERNEL(global_average_pool, TN_K_SIZES) {
+  TN_TRY(pool_global_size(k));
+  return tn_k_by_float(k, pool_global_average_f32, pool_global_average_f64);
+}
+TN_KERNEL(global_max_pool, TN_K_SIZES) {
+  TN_TRY(pool_global_size(k));
+  return tn_k_by_float(k, pool_global_max_f32, pool_global_max_f64);
+}
 
 static void pool_global_lp_task(void *arg, int64_t begin, int64_t end, int worker) {
   const pool_global *g = arg;
@@ -299,7 +332,10 @@ static void pool_global_lp_task(void *arg, int64_t begin, int64_t end, int worke
 
 static tn_status pool_global_lp(tn_kcall *k) { return pool_global_run(k, pool_global_lp_task); }
 static tn_status pool_global_lp_any(tn_kcall *k) { return tn_k_as(k, TN_F64, pool_global_lp); }
-TN_KERNEL(global_lp_pool, 0) { return tn_k_by_float(k, pool_global_lp_any, pool_global_lp); }
+TN_KERNEL(global_lp_pool, TN_K_SIZES) {
+  TN_TRY(pool_global_size(k));
+  return tn_k_by_float(k, pool_global_lp_any, pool_global_lp);
+}
 
 #undef POOL_ROW
 #undef POOL_MAX

@@ -108,6 +108,17 @@ static tn_status rnn_read(tn_kcall *k, rnn_cell cell, rnn_shape *s) {
   return rnn_lengths(k, s);
 }
 
+static tn_status rnn_size(tn_kcall *k, rnn_cell cell) {
+  rnn_shape s;
+  TN_TRY(rnn_read(k, cell, &s));
+  const int64_t d = s.directions, h = s.hidden;
+  const int64_t all[2][4] = {{s.steps, d, s.batch, h}, {s.batch, s.steps, d, h}};
+  const int64_t last[2][3] = {{d, s.batch, h}, {s.batch, d, h}};
+  TN_TRY(tn_k_out(k, 0, 4, all[s.batch_first]));
+  for (int i = 1; i < k->n_out; i++) TN_TRY(tn_k_out(k, i, 3, last[s.batch_first]));
+  return TN_OK;
+}
+
 /* A constant matrix [n][k], used as C += A * its transpose. */
 typedef struct rnn_matrix_f32 {
   const float *packed;
@@ -212,6 +223,15 @@ static void rnn_product_f64(tn_kcall *k, const rnn_matrix_f64 *w, int64_t m, con
 #define RNN_MATH(x) x
 #include "kern/rnn_cell.h"
 
-TN_KERNEL(lstm, 0) { return tn_k_by_float(k, rnn_lstm_f32, rnn_lstm_f64); }
-TN_KERNEL(gru, 0) { return tn_k_by_float(k, rnn_gru_f32, rnn_gru_f64); }
-TN_KERNEL(rnn, 0) { return tn_k_by_float(k, rnn_rnn_f32, rnn_rnn_f64); }
+TN_KERNEL(lstm, TN_K_SIZES) {
+  TN_TRY(rnn_size(k, RNN_LSTM));
+  return tn_k_by_float(k, rnn_lstm_f32, rnn_lstm_f64);
+}
+TN_KERNEL(gru, TN_K_SIZES) {
+  TN_TRY(rnn_size(k, RNN_GRU));
+  return tn_k_by_float(k, rnn_gru_f32, rnn_gru_f64);
+}
+TN_KERNEL(rnn, TN_K_SIZES) {
+  TN_TRY(rnn_size(k, RNN_PLAIN));
+  return tn_k_by_float(k, rnn_rnn_f32, rnn_rnn_f64);
+}

@@ -115,7 +115,7 @@ static void sample_grid_task(void *arg, int64_t begin, int64_t end, int worker) 
   }
 }
 
-TN_KERNEL(grid_sample, 0) {
+TN_KERNEL(grid_sample, TN_K_SIZES) {
   const tn_karg *x = k->in[0], *grid = k->in[1];
   sample_grid g = {.y = k->out[0], .n = x->rank - 2, .plane = 1, .points = 1};
   if (x->rank < 3 || grid->rank != x->rank || grid->dims[0] != x->dims[0] || grid->dims[x->rank - 1] != g.n)
@@ -126,6 +126,10 @@ TN_KERNEL(grid_sample, 0) {
   g.padding = tn_k_str_is(k, "padding_mode", "border")       ? SAMPLE_BORDER
               : tn_k_str_is(k, "padding_mode", "reflection") ? SAMPLE_REFLECTION
                                                              : SAMPLE_ZEROS;
+
+  int64_t dims[TN_K_MAX_RANK] = {x->dims[0], x->dims[1]};
+  for (int i = 0; i < g.n; i++) dims[2 + i] = grid->dims[1 + i];
+  TN_TRY(tn_k_out(k, 0, x->rank, dims));
   g.channels = x->dims[1];
   for (int i = 0; i < g.n; i++) {
     g.plane *= g.dims[i] = x->dims[2 + i];
@@ -260,6 +264,13 @@ static void sample_roi_task(void *arg, int64_t begin, int64_t end, int worker) {
   }
 }
 
+static tn_status sample_roi_size(tn_kcall *k, int64_t h, int64_t w) {
+  const tn_karg *x = k->in[0], *rois = k->in[1];
+  if (x->rank != 4 || rois->rank != 2 || h < 1 || w < 1)
+    return tn_k_fail(k, TN_MISMATCH, "regions of rank %d for an input of rank %d", rois->rank, x->rank);
+  return tn_k_out(k, 0, 4, (const int64_t[]){rois->dims[0], x->dims[1], h, w});
+}
+
 static tn_status sample_roi_align(tn_kcall *k) {
   const tn_karg *x = k->in[0], *rois = k->in[1], *y = k->out[0];
   if (x->rank != 4 || rois->rank != 2 || rois->dims[1] != 4 || k->in[2]->count != rois->dims[0])
@@ -288,7 +299,10 @@ static tn_status sample_roi_align(tn_kcall *k) {
 }
 
 static tn_status sample_roi_align_any(tn_kcall *k) { return tn_k_as(k, TN_F64, sample_roi_align); }
-TN_KERNEL(roi_align, 0) { return tn_k_by_float(k, sample_roi_align_any, sample_roi_align); }
+TN_KERNEL(roi_align, TN_K_SIZES) {
+  TN_TRY(sample_roi_size(k, tn_k_int(k, "output_height", 1), tn_k_int(k, "output_width", 1)));
+  return tn_k_by_float(k, sample_roi_align_any, sample_roi_align);
+}
 
 /* Bounds of bin p of n over a region that starts at `start` and has `size` elements, cut to [0, limit). */
 static void sample_bounds(int64_t p, int64_t n, int64_t start, int64_t size, int64_t limit, int64_t *from,
@@ -339,7 +353,12 @@ static tn_status sample_max_roi_pool(tn_kcall *k) {
 }
 
 static tn_status sample_max_roi_any(tn_kcall *k) { return tn_k_as(k, TN_F64, sample_max_roi_pool); }
-TN_KERNEL(max_roi_pool, 0) { return tn_k_by_float(k, sample_max_roi_any, sample_max_roi_pool); }
+TN_KERNEL(max_roi_pool, TN_K_SIZES) {
+  const tn_kattr *a = tn_k_attr(k, "pooled_shape");
+  if (!a || a->n != 2) return tn_k_fail(k, TN_INVALID, "attribute 'pooled_shape' needs two entries");
+  TN_TRY(sample_roi_size(k, a->ints[0], a->ints[1]));
+  return tn_k_by_float(k, sample_max_roi_any, sample_max_roi_pool);
+}
 
 typedef struct sample_deform {
   const double *x, *w, *offset, *bias, *mask;
@@ -392,7 +411,7 @@ static tn_status sample_deform_conv(tn_kcall *k) {
   s.y = k->out[0]->data;
   s.group = tn_k_int(k, "group", 1);
   s.offset_group = tn_k_int(k, "offset_group", 1);
-  if (x->rank != 4 || w->rank != 4) return tn_k_fail(k, TN_UNSUPPORTED, "deform_conv of rank %d", x->rank);
+
   s.channels = x->dims[1];
   s.outputs = w->dims[0];
   TN_TRY(tn_kwindow_read(k, 2, x->dims + 2, k->out[0]->dims + 2, w->dims + 2, &s.win));
@@ -412,4 +431,11 @@ static tn_status sample_deform_conv(tn_kcall *k) {
 }
 
 static tn_status sample_deform_any(tn_kcall *k) { return tn_k_as(k, TN_F64, sample_deform_conv); }
-TN_KERNEL(deform_conv, 0) { return tn_k_by_float(k, sample_deform_any, sample_deform_conv); }
+TN_KERNEL(deform_conv, TN_K_SIZES) {
+  const tn_karg *x = k->in[0], *w = k->in[1];
+  if (x->rank != 4 || w->rank != 4) return tn_k_fail(k, TN_UNSUPPORTED, "deform_conv of rank %d", x->rank);
+  int64_t dims[4] = {x->dims[0], w->dims[0]};
+  TN_TRY(tn_kwindow_sizes(k, 2, x->dims + 2, w->dims + 2, false, dims + 2));
+  TN_TRY(tn_k_out(k, 0, 4, dims));
+  return tn_k_by_float(k, sample_deform_any, sample_deform_conv);
+}

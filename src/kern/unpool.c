@@ -11,9 +11,7 @@ static tn_status unpool_depth(tn_kcall *k, bool to_space) {
   const tn_karg *large = to_space ? y : x, *deep = to_space ? x : y;
   const int64_t b = tn_k_int(k, "blocksize", 1);
   const bool crd = tn_k_str_is(k, "mode", "CRD");
-  if (x->rank != 4 || y->rank != 4 || b < 1 || b > INT32_MAX || large->dims[2] % b || large->dims[3] % b ||
-      x->count != y->count || deep->dims[2] != large->dims[2] / b)
-    return tn_k_fail(k, TN_MISMATCH, "blocks of %lld do not divide the input", (long long)b);
+
   const int64_t c = large->dims[1], h = deep->dims[2], w = deep->dims[3];
   for (int64_t at = 0; at < large->count; at++) {
     int64_t rest = at;
@@ -29,8 +27,29 @@ static tn_status unpool_depth(tn_kcall *k, bool to_space) {
   return TN_OK;
 }
 
-TN_KERNEL(depth_to_space, 0) { return unpool_depth(k, true); }
-TN_KERNEL(space_to_depth, 0) { return unpool_depth(k, false); }
+static tn_status unpool_depth_size(tn_kcall *k, bool to_space) {
+  const tn_karg *x = k->in[0];
+  const int64_t b = tn_k_int(k, "blocksize", 1);
+  if (x->rank != 4 || b < 1 || b > INT32_MAX || (to_space ? x->dims[1] % (b * b) : x->dims[2] % b + x->dims[3] % b))
+    return tn_k_fail(k, TN_MISMATCH, "blocks of %lld do not divide the input", (long long)b);
+  int64_t dims[4] = {x->dims[0], x->dims[1] / (b * b), 0, 0};
+  bool fits = true;
+  for (int i = 2; i < 4; i++) {
+    dims[i] = x->dims[i] / b;
+    if (to_space) fits = fits && tn_mul_i64(x->dims[i], b, &dims[i]);
+  }
+  if (!to_space) fits = tn_mul_i64(x->dims[1], b * b, &dims[1]);
+  return fits ? tn_k_out(k, 0, 4, dims) : tn_k_fail(k, TN_LIMIT, "blocks of %lld are too large", (long long)b);
+}
+
+TN_KERNEL(depth_to_space, TN_K_SIZES) {
+  TN_TRY(unpool_depth_size(k, true));
+  return unpool_depth(k, true);
+}
+TN_KERNEL(space_to_depth, TN_K_SIZES) {
+  TN_TRY(unpool_depth_size(k, false));
+  return unpool_depth(k, false);
+}
 
 /* Indices count positions of the size that the window gives; a given output_shape extends it with zeros. */
 TN_KERNEL(max_unpool, TN_K_SIZES) {

@@ -56,6 +56,40 @@ tn_status tn_kwindow_read(tn_kcall *k, int n, const int64_t *in, const int64_t *
   return TN_OK;
 }
 
+static int64_t kwindow_ceildiv(int64_t a, int64_t b) { return a / b + (a % b > 0); }
+
+/* lo, hi: padding; extent: of the kernel with its dilation. */
+static tn_status kwindow_size(tn_kcall *k, int axis, int64_t in, int64_t extent, int64_t s, int64_t lo, int64_t hi,
+                              bool ceil_mode, int64_t *out) {
+  const int64_t room = in + lo + hi - extent;
+  if (ceil_mode && hi + s > extent) {
+    *out = kwindow_ceildiv(in + lo, s);
+    return TN_OK;
+  }
+  if (room + (ceil_mode ? s - 1 : s == 1 ? 1 : 0) < 0)
+    return tn_k_fail(k, TN_MISMATCH, "a window of %lld does not fit spatial dim %d of size %lld with padding %lld",
+                     (long long)extent, axis, (long long)in, (long long)(lo + hi));
+  *out = room < 0 ? (ceil_mode ? 1 : 0) : (ceil_mode ? kwindow_ceildiv(room, s) : room / s) + 1;
+  return TN_OK;
+}
+
+tn_status tn_kwindow_sizes(tn_kcall *k, int n, const int64_t *in, const int64_t *kernel, bool ceil_mode, int64_t *out) {
+  tn_kwindow w;
+  if (n < 0 || n > TN_KW_MAX) return tn_k_fail(k, TN_UNSUPPORTED, "%d spatial axes", n);
+  const int64_t none[TN_KW_MAX] = {0};
+  TN_TRY(tn_kwindow_read(k, n, none, none, kernel, &w));
+  const bool same = tn_k_str_is(k, "auto_pad", "SAME_UPPER") || tn_k_str_is(k, "auto_pad", "SAME_LOWER");
+  for (int i = 0; i < n; i++) {
+    if (in[i] > INT64_MAX / 4) return tn_k_fail(k, TN_LIMIT, "spatial dim %d is too large", i);
+    if (same)
+      out[i] = kwindow_ceildiv(in[i], w.stride[i]);
+    else
+      TN_TRY(kwindow_size(k, i, in[i], (w.kernel[i] - 1) * w.dilation[i] + 1, w.stride[i], w.lo[i], w.hi[i], ceil_mode,
+                          &out[i]));
+  }
+  return TN_OK;
+}
+
 /* Row that tap t of output row r reads, over the first n - 1 axes. */
 static int64_t krows_at(const tn_kwindow *w, int64_t r, int64_t t) {
   int64_t row = 0, step = 1;

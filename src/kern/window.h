@@ -21,6 +21,11 @@ TN_MUST_CHECK tn_status tn_kwindow_ints(tn_kcall *k, const char *name, int n, in
 TN_MUST_CHECK tn_status tn_kwindow_read(tn_kcall *k, int n, const int64_t *in, const int64_t *out,
                                         const int64_t *kernel, tn_kwindow *w);
 
+/* Sizes of the outputs, by the rule of src/op/window.h: kernel as above, ceil_mode as given. MISMATCH where a window
+ * does not fit. */
+TN_MUST_CHECK tn_status tn_kwindow_sizes(tn_kcall *k, int n, const int64_t *in, const int64_t *kernel, bool ceil_mode,
+                                         int64_t *out);
+
 /* All axes but the last as one: map[t * rows_out + r] is the input row that outer tap t of output row r reads, or -1
  * for padding. */
 typedef struct tn_krows {

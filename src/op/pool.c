@@ -4,9 +4,23 @@
 #include "ir/import.h"
 #include "op/window.h"
 
+/* Of an input of unknown rank the kernel tells the rank. */
+static tn_status pool_unknown(tn_rule *r) {
+  const tn_attr *kernel = tn_rule_attr(r, "kernel_shape");
+  if (!kernel || kernel->n < 1 || kernel->n > TN_WINDOW_MAX) return TN_OK;
+  const int rank = (int)kernel->n + 2;
+  tn_sym *dims = tn_rule_dims(r, rank);
+  for (int o = 0; o < r->n_out; o++) {
+    if (!r->out_present[o]) continue;
+    for (int i = 0; i < rank; i++) dims[i] = tn_rule_fresh(r, o, i, 0, NULL);
+    tn_rule_set(r, o, rank, dims);
+  }
+  return TN_OK;
+}
+
 static tn_status pool_shape(tn_rule *r) {
   TN_TRY(tn_rule_need_rank(r, 0, 3, TN_MAX_RANK));
-  if (!tn_rule_has_rank(r, 0)) return TN_OK;
+  if (!tn_rule_has_rank(r, 0)) return pool_unknown(r);
   const tn_type *x = r->in[0];
   tn_window_attrs w;
   TN_TRY(tn_window_read(r->ctx, r->loc, r->node, x->rank - 2, &w));

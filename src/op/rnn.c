@@ -26,6 +26,20 @@ static tn_status rnn_directions(tn_rule *r, int64_t *out) {
   return tn_rule_fail(r, TN_INVALID, "unknown direction");
 }
 
+/* Dims of x. Where its rank is not known: the input size from w, the batch from initial_h, the rest from the run. */
+static void rnn_input(tn_rule *r, bool batch_first, tn_sym *x) {
+  if (tn_rule_has_rank(r, RNN_X)) {
+    for (int i = 0; i < 3; i++) x[i] = r->in[RNN_X]->dims[i];
+    return;
+  }
+  const int out = r->out_present[0] ? 0 : 1;
+  const int batch_at = batch_first ? 0 : out == 0 ? 2 : 1; /* where the batch is in that output */
+  x[2] = tn_rule_has_rank(r, RNN_W) ? r->in[RNN_W]->dims[2] : NULL;
+  x[batch_first] = out == 0 ? tn_rule_fresh(r, 0, batch_first, 0, NULL) : NULL;
+  x[!batch_first] = tn_rule_has_rank(r, RNN_H0) ? r->in[RNN_H0]->dims[!batch_first] : NULL;
+  if (!x[!batch_first]) x[!batch_first] = tn_rule_fresh(r, out, batch_at, 0, NULL);
+}
+
 static tn_status rnn_shape(tn_rule *r) {
   tn_symtab *t = r->syms;
   int64_t directions;
@@ -40,10 +54,12 @@ static tn_status rnn_shape(tn_rule *r) {
     else
       hidden = r->in[RNN_R]->dims[2];
   }
-  if (!hidden || !tn_rule_has_rank(r, RNN_X)) return TN_OK;
-  const tn_sym *x = r->in[RNN_X]->dims, d = tn_sym_int(t, directions), wide = tn_sym_muli(t, hidden, gates);
+  if (!hidden) return TN_OK;
+  tn_sym x[3];
+  rnn_input(r, batch_first, x);
+  const tn_sym d = tn_sym_int(t, directions), wide = tn_sym_muli(t, hidden, gates);
   const tn_sym steps = x[batch_first], batch = x[!batch_first];
-  TN_TRY(rnn_want(r, RNN_W, 3, (const tn_sym[]){d, wide, x[2]}, "w"));
+  if (x[2]) TN_TRY(rnn_want(r, RNN_W, 3, (const tn_sym[]){d, wide, x[2]}, "w"));
   TN_TRY(rnn_want(r, RNN_R, 3, (const tn_sym[]){d, wide, hidden}, "r"));
   TN_TRY(rnn_want(r, RNN_B, 2, (const tn_sym[]){d, tn_sym_muli(t, wide, 2)}, "b"));
   TN_TRY(rnn_want(r, RNN_LENS, 1, &batch, "sequence_lens"));
