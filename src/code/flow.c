@@ -184,6 +184,8 @@ static tn_status flow_view(const walker *w, uint32_t region, uint32_t v) {
   const uint32_t source = (uint32_t)x->index;
   const bool same = w->p->values[source].region == region;
   f->root[v] = f->root[source];
+  if ((x->dtype == TN_STR) != (w->p->values[source].dtype == TN_STR))
+    return flow_fail(w, "view '%s' mixes strings and data", x->name);
   if (f->value_at[v] != TN_FLOW_NEVER) return TN_OK; /* of a VIEW step */
   if ((uint32_t)x->rank != x->dims.n) return flow_fail(w, "view '%s' has no dims", x->name);
   if (!same && !flow_has_value(w, source)) return flow_fail(w, "view '%s' has no source", x->name);

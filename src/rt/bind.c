@@ -327,11 +327,11 @@ tn_status tn_rt_enter(tn_rt_session *s, uint32_t region, tn_error *err) {
 
 bool tn_rt_elements_changed(tn_rt_session *s) {
   const tn_psegment *g = bind_segment_of(s, 0);
-  tn_error ignored = {TN_OK, ""};
+  tn_error *ignored = tn_rt_inner_error(s);
   for (uint32_t i = 0; i < g->binds.n; i++) {
     const tn_pbind *b = &s->p->binds[g->binds.first + i];
     int64_t v;
-    if (b->is_elem && (bind_read(s, b, &v, &ignored) != TN_OK || v != s->slots[b->slot])) return true;
+    if (b->is_elem && (bind_read(s, b, &v, ignored) != TN_OK || v != s->slots[b->slot])) return true;
   }
   return false;
 }

@@ -33,8 +33,7 @@ static tn_status run_kernel(tn_rt_session *s, uint32_t number, tn_error *err) {
   const tn_pstep *t = &s->p->steps[number];
   tn_rt_step *step = &s->steps[number];
   tn_rt_chunks_reset(&s->scratch);
-  s->kernel_error.status = TN_OK;
-  s->kernel_error.text[0] = 0;
+  (void)tn_rt_inner_error(s);
   step->call.seed = tn_hash_mix(s->seed, s->n_calls++);
   const int64_t begin = s->hook ? tn_now_ns() : 0;
   const tn_status status = step->kernel->run(&step->call);
@@ -53,17 +52,17 @@ static tn_status run_label(const tn_pstep *t, tn_status status, const tn_error *
 }
 
 static tn_status run_before(tn_rt_session *s, uint32_t number, tn_error *err) {
-  tn_error inner = {TN_OK, ""};
   if (s->steps[number].before.n == 0) return TN_OK;
-  return run_label(&s->p->steps[number], tn_rt_resolve(s, s->steps[number].before, &inner), &inner, err);
+  tn_error *inner = tn_rt_inner_error(s);
+  return run_label(&s->p->steps[number], tn_rt_resolve(s, s->steps[number].before, inner), inner, err);
 }
 
 static tn_status run_after(tn_rt_session *s, uint32_t number, tn_error *err) {
   const tn_pstep *t = &s->p->steps[number];
-  tn_error inner = {TN_OK, ""};
   if (t->segment == TN_NO_INDEX && s->steps[number].after.n == 0) return TN_OK;
-  if (t->segment != TN_NO_INDEX) TN_TRY(run_label(t, tn_rt_segment(s, (uint32_t)t->segment, &inner), &inner, err));
-  return run_label(t, tn_rt_resolve(s, s->steps[number].after, &inner), &inner, err);
+  tn_error *inner = tn_rt_inner_error(s);
+  if (t->segment != TN_NO_INDEX) TN_TRY(run_label(t, tn_rt_segment(s, (uint32_t)t->segment, inner), inner, err));
+  return run_label(t, tn_rt_resolve(s, s->steps[number].after, inner), inner, err);
 }
 
 static tn_status run_step(tn_rt_session *s, uint32_t number, tn_error *err) {
@@ -73,9 +72,9 @@ static tn_status run_step(tn_rt_session *s, uint32_t number, tn_error *err) {
   if (t->kind == TN_STEP_KERNEL) {
     TN_TRY(run_kernel(s, number, err));
   } else if (t->kind == TN_STEP_VIEW) {
-    tn_error inner = {TN_OK, ""};
+    tn_error *inner = tn_rt_inner_error(s);
     const uint32_t out = (uint32_t)s->p->operands[t->out.first];
-    TN_TRY(run_label(t, tn_rt_resolve_value(s, out, &inner), &inner, err));
+    TN_TRY(run_label(t, tn_rt_resolve_value(s, out, inner), inner, err));
   } else {
     TN_TRY(tn_rt_control(s, number, err));
     TN_TRY(run_check_outs(s, t, err));

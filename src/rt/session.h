@@ -94,6 +94,13 @@ tn_rt_item *tn_rt_item_insert(tn_rt_session *s, tn_karg *seq, int64_t at);
 /* Deep copy into an operand that owns `block`. */
 TN_MUST_CHECK tn_status tn_rt_assign(tn_rt_session *s, tn_karg *arg, tn_rt_block *block, const tn_karg *src,
                                      tn_error *err);
+/* The session's error for what gets a label before it reaches the caller; empty. Valid until the next call or kernel.
+ */
+static inline tn_error *tn_rt_inner_error(tn_rt_session *s) {
+  s->kernel_error.status = TN_OK;
+  s->kernel_error.text[0] = 0;
+  return &s->kernel_error;
+}
 /* Memory for arg's dtype and count. */
 TN_MUST_CHECK tn_status tn_rt_reserve(tn_rt_session *s, tn_karg *arg, tn_rt_block *block, size_t keep, tn_error *err);
 

@@ -118,6 +118,40 @@ TEST(order) {
           "a buffer mixes strings and data");
 }
 
+/* y as a view of biased. */
+static void build_view(build *b) {
+  build_add(b, tn_allocator_system());
+  b->values[Y].store = TN_STORE_VIEW;
+  b->values[Y].index = BIASED;
+  b->p.n_buffers = b->regions[0].buffers.n = 2;
+  b->p.n_steps = b->regions[0].steps.n = 2;
+}
+
+#define REFUSED_VIEW(change, message)           \
+  do {                                          \
+    build b;                                    \
+    build_view(&b);                             \
+    change;                                     \
+    refused(&b, "program: " message, __LINE__); \
+  } while (0)
+
+TEST(good_view) {
+  build b;
+  tn_error err = {TN_OK, ""};
+  build_view(&b);
+  if (!CHECK_EQ_I(tn_program_verify(&b.p, &err), TN_OK)) printf("  %s\n", err.text);
+}
+
+TEST(views) {
+  REFUSED_VIEW(b.values[Y].dtype = TN_STR, "view 'y' mixes strings and data");
+  REFUSED_VIEW(b.values[Y].dims.n = 0, "view 'y' has no dims");
+  REFUSED_VIEW((b.values[Y].index = SUM, b.buffers[0].last = 0, b.operands[b.steps[1].in.first] = A),
+               "result: value 'y' has lost its buffer");
+  REFUSED_VIEW((b.values[BIASED].store = TN_STORE_LATE, b.operands[b.steps[1].out.first] = TN_NO_INDEX,
+                b.p.n_buffers = b.regions[0].buffers.n = 1),
+               "result: value 'y' is used too early");
+}
+
 TEST(shape_code) {
   REFUSED(b.binds[0].value = b.binds[1].value = SUM, "bind 0 reads a value that is not there yet");
   REFUSED((build_ins(&b, TN_SHAPE_COPY, 2, 0, 0), b.segments[0].code.n = 2), "instruction 1 reads slot 2 too early");
