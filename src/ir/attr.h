@@ -22,10 +22,10 @@ typedef enum tn_attr_kind {
 
 typedef struct tn_attr {
   tn_attr_kind kind;
-  int64_t i;  /* INT, DTYPE */
-  double f;   /* FLOAT: a float32 value, exactly */
-  tn_str s;   /* STR */
-  int64_t n;  /* INTS, FLOATS, STRS, TENSORS */
+  int64_t i; /* INT, DTYPE */
+  double f;  /* FLOAT: a float32 value, exactly */
+  tn_str s;  /* STR */
+  int64_t n; /* INTS, FLOATS, STRS, TENSORS */
   const int64_t *ints;
   const double *floats;
   const tn_str *strs;

@@ -11,8 +11,8 @@ tn_region *tn_edit_add_region(tn_graph *g, tn_node *owner, const char *name); /*
 
 /* New node before `before` (NULL: at the end of r), outputs with UNKNOWN type. in[i] may be NULL. Attributes are filled
  * with the op's defaults. `n_regions` empty regions are added. */
-tn_node *tn_edit_add_node(tn_region *r, tn_node *before, const struct tn_op *op, tn_value *const *in, int n_in, int n_out,
-                          tn_loc loc);
+tn_node *tn_edit_add_node(tn_region *r, tn_node *before, const struct tn_op *op, tn_value *const *in, int n_in,
+                          int n_out, tn_loc loc);
 void tn_edit_name_value(tn_value *v, const char *name);
 void tn_edit_set_attr(tn_node *node, const char *name, tn_attr value); /* the name must be in the op's schema */
 void tn_edit_set_input(tn_node *node, int index, tn_value *v);
@@ -20,8 +20,8 @@ void tn_edit_set_results(tn_region *r, tn_value *const *results, int n);
 void tn_edit_set_result(tn_region *r, int index, tn_value *v);
 void tn_edit_name_result(tn_region *r, int index, const char *name); /* tn_edit_set_results takes the values' names */
 void tn_edit_drop_output(tn_node *node, int index);                  /* absent from now on; it must have no uses */
-void tn_edit_replace_uses(tn_value *from, tn_value *to); /* every use and every region result */
-void tn_edit_erase_node(tn_node *node);                  /* its outputs must have no uses; erases its regions too */
+void tn_edit_replace_uses(tn_value *from, tn_value *to);             /* every use and every region result */
+void tn_edit_erase_node(tn_node *node); /* its outputs must have no uses; erases its regions too */
 void tn_edit_move_before(tn_node *node, tn_node *before);
 void tn_edit_set_type(tn_value *v, tn_type type);
 /* No-op when the region or one around it has the condition already. */

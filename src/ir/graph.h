@@ -42,12 +42,12 @@ struct tn_node {
   tn_region *region;
   tn_node *prev, *next;
   int n_in, n_out, n_regions;
-  tn_value **in; /* NULL = absent optional input */
-  tn_use *uses;  /* n_in of them */
+  tn_value **in;  /* NULL = absent optional input */
+  tn_use *uses;   /* n_in of them */
   tn_value **out; /* NULL = absent optional output */
   tn_attr *attrs; /* one per row of op->attrs, kind NONE = absent without default */
   tn_region **regions;
-  tn_loc loc;    /* the user's node */
+  tn_loc loc; /* the user's node */
 };
 
 struct tn_region {
@@ -84,15 +84,15 @@ struct tn_graph {
   int64_t edits;                         /* changes made through ir/edit.h */
   tn_map value_names;                    /* interned name -> tn_value * */
   /* Behind the functions of ir/: */
-  tn_map name_next;        /* interned stem -> next suffix to try */
-  tn_map fresh;            /* value id << 32 | dim -> number of the symbol of tn_rule_fresh */
-  tn_map bounded;          /* id of an expression past the size limit -> number of the symbol that stands for it */
-  tn_map check_of;         /* condition and region, hashed -> 1 */
-  int64_t region_work;     /* nodes inferred in regions since the last node of the main graph */
+  tn_map name_next;         /* interned stem -> next suffix to try */
+  tn_map fresh;             /* value id << 32 | dim -> number of the symbol of tn_rule_fresh */
+  tn_map bounded;           /* id of an expression past the size limit -> number of the symbol that stands for it */
+  tn_map check_of;          /* condition and region, hashed -> 1 */
+  int64_t region_work;      /* nodes inferred in regions since the last node of the main graph */
   TN_VEC(uint8_t) inferred; /* by value id: the shape came from a rule, not from a claim */
 };
 
-tn_graph *tn_graph_new(tn_ctx *ctx); /* with an empty main region */
+tn_graph *tn_graph_new(tn_ctx *ctx);                                /* with an empty main region */
 tn_value *tn_graph_find_value(const tn_graph *g, const char *name); /* by text; NULL when absent */
 /* Calls visit for every node, outer before inner, in program order; stops at the first status that is not OK.
  * visit may change the graph, but erase no node that is still to come, nor its own. */

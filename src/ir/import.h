@@ -18,10 +18,10 @@ typedef struct tn_import {
   tn_region *region; /* nodes are appended here */
   tn_loc loc;
   const tn_onnx_row *row;
-  int64_t version;     /* the model's opset for this domain */
+  int64_t version; /* the model's opset for this domain */
   int n_in, n_out;
-  tn_value **in;       /* NULL = absent ("" in the model or past the end) */
-  tn_value **out;      /* to be set; starts NULL */
+  tn_value **in;  /* NULL = absent ("" in the model or past the end) */
+  tn_value **out; /* to be set; starts NULL */
   const bool *out_present;
   int n_attrs;
   tn_import_attr *attrs;
@@ -33,11 +33,13 @@ typedef struct tn_import {
 #define tn_import_fail(im, code, ...) tn_fail((im)->ctx, (code), (im)->loc, __VA_ARGS__)
 
 /* Attribute getters: mark as used; a wrong kind is INVALID ("attribute 'axis' is a float, expected an int"). */
-TN_MUST_CHECK tn_status tn_import_get(tn_import *im, const char *name, tn_attr_kind kind, const tn_attr **out); /* NULL = absent */
+TN_MUST_CHECK tn_status tn_import_get(tn_import *im, const char *name, tn_attr_kind kind,
+                                      const tn_attr **out); /* NULL = absent */
 TN_MUST_CHECK tn_status tn_import_int(tn_import *im, const char *name, int64_t absent, int64_t *out);
 TN_MUST_CHECK tn_status tn_import_float(tn_import *im, const char *name, double absent, double *out);
 TN_MUST_CHECK tn_status tn_import_str(tn_import *im, const char *name, const char *absent, tn_str *out);
-TN_MUST_CHECK tn_status tn_import_ints(tn_import *im, const char *name, const int64_t **out, int64_t *out_n); /* NULL, 0 = absent */
+TN_MUST_CHECK tn_status tn_import_ints(tn_import *im, const char *name, const int64_t **out,
+                                       int64_t *out_n);      /* NULL, 0 = absent */
 TN_MUST_CHECK tn_status tn_import_check_used(tn_import *im); /* INVALID when an attribute was not looked at */
 void tn_import_ignore(tn_import *im, const char *name); /* an attribute without effect on inference (consumed_inputs) */
 

@@ -7,7 +7,8 @@
 /* Checks operands against the schema (count, presence, kind, element type), runs type, shape and value rules, and joins
  * the results with what the outputs' types already say (a declared shape is a claim: a contradiction is a warning and
  * the inferred one stays, an unknown part is filled from the claim only where nothing is inferred). Nodes with regions
- * infer them through tn_infer_region. An operand of unknown rank meets a port's rank through an added `pin_rank` node. */
+ * infer them through tn_infer_region. An operand of unknown rank meets a port's rank through an added `pin_rank` node.
+ */
 TN_MUST_CHECK tn_status tn_infer_node(tn_graph *g, tn_node *node);
 /* All nodes of the region in order; parameters' types must be set. */
 TN_MUST_CHECK tn_status tn_infer_region(tn_graph *g, tn_region *region);

@@ -24,29 +24,29 @@
 enum { TN_MAX_PORTS = 16, TN_MAX_ATTRS = 24 };
 
 enum { /* port flags */
-  TN_PORT_OPTIONAL = 1,
-  TN_PORT_VARIADIC = 2, /* the last port: any number >= 1 (or >= 0 with OPTIONAL) */
-  TN_PORT_ANY_KIND = 4, /* also sequences and optionals */
-  TN_PORT_SEQUENCE = 8, /* a sequence (or, for optional operators, an optional) */
-  TN_PORT_MIXED = 16    /* VARIADIC whose members may differ in element type */
+       TN_PORT_OPTIONAL = 1,
+       TN_PORT_VARIADIC = 2, /* the last port: any number >= 1 (or >= 0 with OPTIONAL) */
+       TN_PORT_ANY_KIND = 4, /* also sequences and optionals */
+       TN_PORT_SEQUENCE = 8, /* a sequence (or, for optional operators, an optional) */
+       TN_PORT_MIXED = 16    /* VARIADIC whose members may differ in element type */
 };
 
 typedef struct tn_port {
-  const char *name;  /* as in the ONNX schema, lower case */
-  uint64_t dtypes;   /* TN_SET_*; 0 = any */
-  const char *same;  /* type group: ports with the same group name have one element type ("T"); NULL = free */
+  const char *name; /* as in the ONNX schema, lower case */
+  uint64_t dtypes;  /* TN_SET_*; 0 = any */
+  const char *same; /* type group: ports with the same group name have one element type ("T"); NULL = free */
   uint32_t flags;
-  uint8_t rank;      /* inputs: the one rank allowed; 0 = any. A value whose rank only the run knows is pinned to it */
-  uint8_t rank_as;   /* inputs: 1 + the input that has the same rank; 0 = none */
+  uint8_t rank;    /* inputs: the one rank allowed; 0 = any. A value whose rank only the run knows is pinned to it */
+  uint8_t rank_as; /* inputs: 1 + the input that has the same rank; 0 = none */
 } tn_port;
 
 typedef struct tn_attr_row {
   const char *name;
   tn_attr_kind kind;
-  int64_t i;          /* defaults, by kind */
+  int64_t i; /* defaults, by kind */
   double f;
-  const char *s;      /* STR */
-  bool has_default;   /* INT, FLOAT and STR rows with a non-zero default need not set it */
+  const char *s;    /* STR */
+  bool has_default; /* INT, FLOAT and STR rows with a non-zero default need not set it */
   bool required;
 } tn_attr_row;
 
@@ -61,14 +61,14 @@ typedef struct tn_accuracy {
   double tol;
 } tn_accuracy;
 
-enum { /* traits */
-  TN_TRAIT_PURE = 1,        /* no effect but its results: may be folded, shared and removed */
-  TN_TRAIT_ELEMENTWISE = 2, /* result element i depends on operand elements i (with broadcasting) */
-  TN_TRAIT_COMMUTATIVE = 4,
-  TN_TRAIT_VIEW = 8,        /* output 0 has input 0's elements in the same order: no data moves */
-  TN_TRAIT_RANDOM = 16,
-  TN_TRAIT_CONTROL = 32,    /* owns regions; executed by the run time itself */
-  TN_TRAIT_HOST = 64        /* shape arithmetic: cheap, small data */
+enum {                           /* traits */
+       TN_TRAIT_PURE = 1,        /* no effect but its results: may be folded, shared and removed */
+       TN_TRAIT_ELEMENTWISE = 2, /* result element i depends on operand elements i (with broadcasting) */
+       TN_TRAIT_COMMUTATIVE = 4,
+       TN_TRAIT_VIEW = 8, /* output 0 has input 0's elements in the same order: no data moves */
+       TN_TRAIT_RANDOM = 16,
+       TN_TRAIT_CONTROL = 32, /* owns regions; executed by the run time itself */
+       TN_TRAIT_HOST = 64     /* shape arithmetic: cheap, small data */
 };
 
 struct tn_rule;
@@ -78,10 +78,10 @@ struct tn_import;
 
 typedef struct tn_op {
   const char *name;
-  tn_port in[TN_MAX_PORTS];       /* up to the first NULL name */
+  tn_port in[TN_MAX_PORTS]; /* up to the first NULL name */
   tn_port out[TN_MAX_PORTS];
   tn_attr_row attrs[TN_MAX_ATTRS]; /* up to the first NULL name; names as in ONNX */
-  int n_regions;                  /* regions a node of this operator owns */
+  int n_regions;                   /* regions a node of this operator owns */
   /* Element types of the outputs from those of the inputs and the attributes. Runs first. */
   tn_status (*type)(struct tn_rule *r);
   /* Kinds, ranks and dims of the outputs; demands go into the ledger. */
@@ -104,7 +104,7 @@ typedef struct tn_op {
 
 const tn_op *tn_op_find(const char *name); /* NULL when there is none */
 int tn_op_count(void);
-const tn_op *tn_op_at(int i); /* sorted by name */
+const tn_op *tn_op_at(int i);                            /* sorted by name */
 int tn_op_attr_index(const tn_op *op, const char *name); /* -1 when absent */
 int tn_op_n_attrs(const tn_op *op);
 bool tn_attr_row_default(const tn_attr_row *row, tn_attr *out); /* false when the row has none */
@@ -137,10 +137,11 @@ extern const int tn_onnx_rows_n;
 #define TN_DOMAIN_preview "ai.onnx.preview"
 #define TN_DOMAIN_training "ai.onnx.preview.training"
 
-#define TN_ONNX(tag, onnx_name, since_, last_, op_id, import_fn)              \
-  extern const tn_op tn_op_##op_id;                                           \
-  extern const tn_onnx_row tn_onnx_##tag##_##onnx_name##_##since_;            \
-  const tn_onnx_row tn_onnx_##tag##_##onnx_name##_##since_ = {TN_DOMAIN_##tag, #onnx_name, since_, last_, &tn_op_##op_id, import_fn};
+#define TN_ONNX(tag, onnx_name, since_, last_, op_id, import_fn)                                       \
+  extern const tn_op tn_op_##op_id;                                                                    \
+  extern const tn_onnx_row tn_onnx_##tag##_##onnx_name##_##since_;                                     \
+  const tn_onnx_row tn_onnx_##tag##_##onnx_name##_##since_ = {TN_DOMAIN_##tag, #onnx_name,     since_, \
+                                                              last_,           &tn_op_##op_id, import_fn};
 
 /* The row for (domain, name) at an opset version; NULL when none serves it. `*out_known` (may be NULL) says whether
  * the name exists in the domain at all. "ai.onnx" is "". */

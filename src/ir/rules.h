@@ -30,10 +30,11 @@ double tn_rule_float(const tn_rule *r, const char *name);
 bool tn_rule_str_is(const tn_rule *r, const char *name, const char *z);
 
 /* Inputs. */
-bool tn_rule_has(const tn_rule *r, int i);       /* present */
-bool tn_rule_has_rank(const tn_rule *r, int i);  /* present tensor with known rank */
+bool tn_rule_has(const tn_rule *r, int i);                        /* present */
+bool tn_rule_has_rank(const tn_rule *r, int i);                   /* present tensor with known rank */
 tn_status tn_rule_need_rank(tn_rule *r, int i, int min, int max); /* MISMATCH when known and outside [min, max] */
-TN_MUST_CHECK tn_status tn_rule_axis(tn_rule *r, const char *what, int64_t axis, int rank, int *out); /* negative from the end */
+TN_MUST_CHECK tn_status tn_rule_axis(tn_rule *r, const char *what, int64_t axis, int rank,
+                                     int *out); /* negative from the end */
 /* Content of input i as integers: n elements, NULL entries where one is unknown. False when no content is known at
  * all. Constants, symbolic integers and float content that is exactly an integer count. */
 bool tn_rule_ints(const tn_rule *r, int i, int64_t *out_n, tn_sym **out);

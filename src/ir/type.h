@@ -6,11 +6,17 @@
 #include "sym/sym.h"
 
 enum {
-  TN_MAX_RANK = 16,        /* dims of one tensor */
-  TN_MAX_CONTENT = 1024    /* elements whose symbolic content is kept */
+  TN_MAX_RANK = 16,     /* dims of one tensor */
+  TN_MAX_CONTENT = 1024 /* elements whose symbolic content is kept */
 };
 
-typedef enum tn_type_kind { TN_TYPE_UNKNOWN, TN_TYPE_TENSOR, TN_TYPE_SEQUENCE, TN_TYPE_OPTIONAL, TN_TYPE_MAP } tn_type_kind;
+typedef enum tn_type_kind {
+  TN_TYPE_UNKNOWN,
+  TN_TYPE_TENSOR,
+  TN_TYPE_SEQUENCE,
+  TN_TYPE_OPTIONAL,
+  TN_TYPE_MAP
+} tn_type_kind;
 
 typedef enum tn_elem_kind {
   TN_ELEM_NONE, /* not known */
@@ -26,9 +32,9 @@ typedef struct tn_elem {
 
 typedef struct tn_type {
   tn_type_kind kind;
-  tn_dtype dtype; /* TENSOR: NONE = not known yet */
-  int rank;       /* TENSOR: -1 = not known */
-  const tn_sym *dims; /* rank of them; an entry is NULL only between import and the pass `symbolize` */
+  tn_dtype dtype;         /* TENSOR: NONE = not known yet */
+  int rank;               /* TENSOR: -1 = not known */
+  const tn_sym *dims;     /* rank of them; an entry is NULL only between import and the pass `symbolize` */
   const tn_elem *content; /* TENSOR: row-major elements, or NULL; their count is the product of dims, all constant */
   const struct tn_type *elem; /* SEQUENCE, OPTIONAL: element type (may be UNKNOWN) */
 } tn_type;

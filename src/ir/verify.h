@@ -4,14 +4,14 @@
 
 #include "ir/graph.h"
 
-enum { /* invariants that hold at a point of the pipeline */
-  TN_HAS_GRAPH = 1,    /* uses, owners, order, names, schemas are consistent */
-  TN_HAS_SYMBOLS = 2,  /* no NULL dim; every symbol has a source */
-  TN_HAS_FACTS = 4,    /* every value has a kind and, a tensor, an element type */
-  TN_HAS_PLACES = 8,   /* every node is on an engine */
-  TN_HAS_ORDER = 16,
-  TN_HAS_BUFFERS = 32,
-  TN_HAS_PROGRAM = 64
+enum {                     /* invariants that hold at a point of the pipeline */
+       TN_HAS_GRAPH = 1,   /* uses, owners, order, names, schemas are consistent */
+       TN_HAS_SYMBOLS = 2, /* no NULL dim; every symbol has a source */
+       TN_HAS_FACTS = 4,   /* every value has a kind and, a tensor, an element type */
+       TN_HAS_PLACES = 8,  /* every node is on an engine */
+       TN_HAS_ORDER = 16,
+       TN_HAS_BUFFERS = 32,
+       TN_HAS_PROGRAM = 64
 };
 /* Places, order, buffers and programs are side tables of passes, which check them. Works in ctx->pass. */
 TN_MUST_CHECK tn_status tn_verify(tn_graph *g, uint32_t invariants);
