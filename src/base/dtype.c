@@ -160,6 +160,10 @@ static void dtype_store_trunc(tn_dtype d, void *p, int64_t i, double v) {
     return;
   }
   int64_t x = dtype_trunc_i64(v);
+  if (bits < 8) { /* the standard's reference wraps these, as numpy does */
+    tn_store_i64(d, p, i, x);
+    return;
+  }
   if (!is_signed && x < 0) x = 0;
   if (bits < 64) {
     const int64_t high = (INT64_C(1) << (is_signed ? bits - 1 : bits)) - 1, low = is_signed ? -high - 1 : 0;

@@ -104,7 +104,7 @@ static const half_kind half_e4m3fn = {3, 7, 0x7e, 0x7f, 0x7f, 0x80, false};
 static const half_kind half_e4m3fnuz = {3, 8, 0x7f, 0x80, 0x80, 0x80, true};
 static const half_kind half_e5m2 = {2, 15, 0x7b, 0x7c, 0x7f, 0x80, false};
 static const half_kind half_e5m2fnuz = {2, 16, 0x7f, 0x80, 0x80, 0x80, true};
-static const half_kind half_e2m1 = {1, 1, 0x07, 0x07, 0x07, 0x08, false};
+static const half_kind half_e2m1 = {1, 1, 0x07, 0x07, 0x08, 0x08, false}; /* no NaN: -0 */
 
 static const half_kind *half_kind_find(int dtype) {
   switch (dtype) {

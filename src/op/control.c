@@ -220,7 +220,7 @@ static tn_status loop_fixpoint(tn_rule *r, tn_region *body, int first, int at, i
 /* A carried value as it leaves: dims the body keeps are those that came in. */
 static void loop_set_state(tn_rule *r, control_inside *in, int i, const tn_value *param, const tn_type *result) {
   tn_type t = param->type;
-  if (t.kind == TN_TYPE_UNKNOWN) t = *result;
+  if (t.kind != result->kind && result->kind != TN_TYPE_UNKNOWN) t = *result; /* an optional that the body fills */
   if (t.kind == TN_TYPE_TENSOR && !t.dtype) t.dtype = result->dtype;
   control_set_out(r, in, i, &t);
 }
