@@ -71,7 +71,7 @@ static tn_status depth_to_depth_eval(tn_eval *e) { return depth_eval(e, false); 
 
 TN_OP(depth_to_space){
     .name = "depth_to_space",
-    .in = {{"x", TN_SET_ALL, "T", 0}},
+    .in = {{"x", TN_SET_ALL, "T", .rank = 4}},
     .out = {{"y", TN_SET_ALL, "T", 0}},
     .attrs = {{"blocksize", TN_ATTR_INT, .required = true}, {"mode", TN_ATTR_STR, .s = "DCR"}},
     .type = tn_type_as_input,
@@ -86,7 +86,7 @@ TN_ONNX(ai, DepthToSpace, 1, TN_LATEST, depth_to_space, tn_import_same)
 
 TN_OP(space_to_depth){
     .name = "space_to_depth",
-    .in = {{"x", TN_SET_ALL, "T", 0}},
+    .in = {{"x", TN_SET_ALL, "T", .rank = 4}},
     .out = {{"y", TN_SET_ALL, "T", 0}},
     .attrs = {{"blocksize", TN_ATTR_INT, .required = true}, {"mode", TN_ATTR_STR, .s = "DCR"}},
     .type = tn_type_as_input,

@@ -118,7 +118,7 @@ static tn_status grid_sample_import_16(tn_import *im) {
 
 TN_OP(grid_sample){
     .name = "grid_sample",
-    .in = {{"x", GRID_NUMBERS, "T1", 0}, {"grid", TN_SET_FLOATS, "T2", 0}},
+    .in = {{"x", GRID_NUMBERS, "T1", .rank_as = 2}, {"grid", TN_SET_FLOATS, "T2", .rank_as = 1}},
     .out = {{"y", GRID_NUMBERS, "T1", 0}},
     .attrs = {{"align_corners", TN_ATTR_INT, .has_default = true},
               {"mode", TN_ATTR_STR, .s = "linear"},
@@ -191,7 +191,7 @@ static tn_status grid_affine_eval(tn_eval *e) {
 
 TN_OP(affine_grid){
     .name = "affine_grid",
-    .in = {{"theta", TN_SET_FLOATS, "T1", 0}, {"size", TN_SET(I64), NULL, 0}},
+    .in = {{"theta", TN_SET_FLOATS, "T1", .rank = 3}, {"size", TN_SET(I64), NULL, 0}},
     .out = {{"grid", TN_SET_FLOATS, "T1", 0}},
     .attrs = {{"align_corners", TN_ATTR_INT, .has_default = true}},
     .type = tn_type_as_input,

@@ -150,7 +150,9 @@ static tn_status gemm_import_1(tn_import *im) {
 
 TN_OP(gemm){
     .name = "gemm",
-    .in = {{"a", MATMUL_TYPES, "T", 0}, {"b", MATMUL_TYPES, "T", 0}, {"c", MATMUL_TYPES, "T", TN_PORT_OPTIONAL}},
+    .in = {{"a", MATMUL_TYPES, "T", .rank = 2},
+           {"b", MATMUL_TYPES, "T", .rank = 2},
+           {"c", MATMUL_TYPES, "T", TN_PORT_OPTIONAL}},
     .out = {{"y", MATMUL_TYPES, "T", 0}},
     .attrs = {{"alpha", TN_ATTR_FLOAT, .f = 1.0},
               {"beta", TN_ATTR_FLOAT, .f = 1.0},

@@ -93,7 +93,9 @@ static tn_status roi_align_import_10(tn_import *im) {
 
 TN_OP(roi_align){
     .name = "roi_align",
-    .in = {{"x", TN_SET_FLOATS, "T1", 0}, {"rois", TN_SET_FLOATS, "T1", 0}, {"batch_indices", TN_SET(I64), "T2", 0}},
+    .in = {{"x", TN_SET_FLOATS, "T1", .rank = 4},
+           {"rois", TN_SET_FLOATS, "T1", .rank = 2},
+           {"batch_indices", TN_SET(I64), "T2", .rank = 1}},
     .out = {{"y", TN_SET_FLOATS, "T1", 0}},
     .attrs = {{"coordinate_transformation_mode", TN_ATTR_STR, .s = "half_pixel"},
               {"mode", TN_ATTR_STR, .s = "avg"},
@@ -154,7 +156,7 @@ static tn_status roi_max_eval(tn_eval *e) {
 
 TN_OP(max_roi_pool){
     .name = "max_roi_pool",
-    .in = {{"x", TN_SET_FLOATS, "T", 0}, {"rois", TN_SET_FLOATS, "T", 0}},
+    .in = {{"x", TN_SET_FLOATS, "T", .rank = 4}, {"rois", TN_SET_FLOATS, "T", .rank = 2}},
     .out = {{"y", TN_SET_FLOATS, "T", 0}},
     .attrs = {{"pooled_shape", TN_ATTR_INTS, .required = true}, {"spatial_scale", TN_ATTR_FLOAT, .f = 1.0}},
     .type = tn_type_as_input,
