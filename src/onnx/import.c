@@ -71,7 +71,7 @@ static tn_status import_outputs(tn_onnx_frame *frame, const tn_onnx_node *node, 
       return tn_fail(frame->imp->ctx, TN_INVALID, loc, "output %d, '%s', is more than the operator has", i,
                      node->out[i]);
     import_define(frame, node->out[i], out[i]);
-    if (out[i]->id < first_new) continue;
+    if (out[i] == &frame->imp->lost || out[i]->id < first_new) continue;
     tn_edit_name_value(out[i], import_full_name(frame, node->out[i]));
     TN_TRY(import_claim(frame, node->out[i], out[i]));
   }
@@ -120,6 +120,14 @@ static tn_status import_operator(tn_onnx_frame *frame, const tn_onnx_node *node,
   return import_check_nodes(imp->ctx, last ? last->next : region->first, loc);
 }
 
+/* A node that is not supported, or that needs what such a node would have given. */
+static tn_status import_lose(tn_onnx_frame *frame, const tn_onnx_node *node) {
+  frame->imp->refused = true;
+  for (int i = 0; i < node->n_out; i++)
+    if (node->out[i]) import_define(frame, node->out[i], &frame->imp->lost);
+  return TN_OK;
+}
+
 static tn_status import_node(tn_onnx_frame *frame, const tn_onnx_node *node, tn_region *region) {
   tn_onnx_importer *imp = frame->imp;
   const tn_loc loc = import_loc(frame, node);
@@ -128,12 +136,16 @@ static tn_status import_node(tn_onnx_frame *frame, const tn_onnx_node *node, tn_
   tn_value **out = TN_NEW_ARRAY(&imp->ctx->arena, tn_value *, node->n_out + 1);
   if (frame->call && ++imp->n_expanded > imp->max_expanded)
     return tn_fail(imp->ctx, TN_LIMIT, loc, "functions expand to more than %lld nodes", (long long)imp->max_expanded);
-  TN_TRY(import_inputs(frame, node, loc, in));
+  const tn_status given = import_inputs(frame, node, loc, in);
+  if (given == TN_UNSUPPORTED) return import_lose(frame, node);
+  TN_TRY(given);
+  for (int i = 0; i < node->n_in; i++)
+    if (in[i] == &imp->lost) return import_lose(frame, node);
   tn_onnx_function *f = tn_onnx_find_function(imp->model, node);
-  if (f)
-    TN_TRY(tn_onnx_expand(frame, f, node, loc, in, region, out));
-  else
-    TN_TRY(import_operator(frame, node, loc, in, region, out));
+  const tn_status s =
+      f ? tn_onnx_expand(frame, f, node, loc, in, region, out) : import_operator(frame, node, loc, in, region, out);
+  if (s == TN_UNSUPPORTED) return import_lose(frame, node);
+  TN_TRY(s);
   return import_outputs(frame, node, loc, first_new, out);
 }
 
@@ -236,6 +248,8 @@ static tn_status import_results(tn_onnx_frame *frame, const tn_onnx_graph *g, tn
     if (!tn_onnx_lookup(frame, g->outputs[i].name, &results[i]) || !results[i])
       return tn_fail(ctx, TN_INVALID, (tn_loc){"output", g->outputs[i].name, NULL, 0},
                      "it is not defined by any input, initializer or node");
+  for (int64_t i = 0; i < g->n_outputs; i++)
+    if (results[i] == &frame->imp->lost) return TN_UNSUPPORTED; /* and has been reported */
   tn_edit_set_results(region, results, (int)g->n_outputs);
   for (int i = 0; i < region->n_results; i++) tn_edit_name_result(region, i, g->outputs[i].name);
   return TN_OK;
@@ -283,6 +297,7 @@ tn_status tn_onnx_import(tn_onnx_model *m, tn_graph **out) {
   tn_onnx_frame frame = {.imp = &imp, .values = &m->graph.values};
   TN_TRY(import_declare(&imp));
   TN_TRY(import_graph(&frame, &m->graph, imp.graph->main));
+  if (imp.refused) return TN_UNSUPPORTED;
   *out = imp.graph;
   return TN_OK;
 }

@@ -10,6 +10,8 @@ typedef struct tn_onnx_importer {
   tn_ctx *ctx;
   tn_graph *graph;
   int64_t n_expanded, max_expanded; /* nodes that came out of functions */
+  tn_value lost;                    /* stands for the results of a node that was refused as UNSUPPORTED */
+  bool refused;                     /* there was one; the walk goes on, to report all of them */
 } tn_onnx_importer;
 
 typedef struct tn_onnx_call { /* a function being expanded */

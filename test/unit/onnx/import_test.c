@@ -147,6 +147,22 @@ ONNX_TEST(unsupported_operators_at_once) {
   CHECK_HAS(last_text(ctx), "node 'n2' (NoSuchOp): operator is not supported (ai.onnx, opset 18)");
 }
 
+/* What is refused while building does not hide the next refusal; what depends on it is passed over. */
+ONNX_TEST(refusals_while_building) {
+  msg g = m_new(ctx), a = m_node(ctx, "Identity", "", "a", "n1"), b = m_node(ctx, "Identity", "", "b", "n3");
+  m_attr(ctx, &a, "x", TN_ONNX_ATTR_GRAPHS, 99, 0);
+  m_attr(ctx, &b, "x", TN_ONNX_ATTR_GRAPHS, 99, 0);
+  m_msg(&g, TN_F_graph_node, &a);
+  m_add_node(ctx, &g, "Add", "a,a", "c", "n2");
+  m_msg(&g, TN_F_graph_node, &b);
+  m_output(ctx, &g, "c", TN_F32, NULL);
+  tn_graph *graph;
+  CHECK_EQ_I(m_import_graph(ctx, &g, &graph), TN_UNSUPPORTED);
+  if (!CHECK_EQ_I(ctx->n_diags, 2)) return;
+  CHECK_HAS(ctx->diags.at[0].full, "node 'n1' (Identity): attribute 'x' is a list of graphs");
+  CHECK_HAS(ctx->diags.at[1].full, "node 'n3' (Identity): attribute 'x' is a list of graphs");
+}
+
 ONNX_TEST(attribute_of_the_wrong_kind) {
   msg g = m_new(ctx), node = m_node(ctx, "Constant", "", "y", "c"), a = m_new(ctx);
   m_str(&a, TN_F_attribute_name, "value_int");
