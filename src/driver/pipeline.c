@@ -8,21 +8,23 @@
 #define ORDER TN_HAS_ORDER
 #define BUFFERS TN_HAS_BUFFERS
 #define PROGRAM TN_HAS_PROGRAM
+#define LIVE TN_HAS_LIVE
 
 /* clang-format off */
 const tn_pipeline_row tn_pipeline[] = {
-  /* name        pass                needs                      gives     breaks                     optional */
-  {"symbolize",  tn_pass_symbolize,  GRAPH,                     SYMBOLS,  0,                         false},
-  {"infer",      tn_pass_infer,      GRAPH | SYMBOLS,           FACTS,    0,                         false},
-  {"fold",       tn_pass_fold,       GRAPH | SYMBOLS | FACTS,   0,        PLACES | ORDER | BUFFERS,  true},
-  {"simplify",   tn_pass_simplify,   GRAPH | SYMBOLS | FACTS,   0,        PLACES | ORDER | BUFFERS,  true},
-  {"cse",        tn_pass_cse,        GRAPH | SYMBOLS | FACTS,   0,        PLACES | ORDER | BUFFERS,  true},
-  {"dce",        tn_pass_dce,        GRAPH | SYMBOLS | FACTS,   0,        PLACES | ORDER | BUFFERS,  true},
-  {"place",      tn_pass_place,      GRAPH | SYMBOLS | FACTS,   PLACES,   ORDER | BUFFERS,           false},
-  {"schedule",   tn_pass_schedule,   PLACES,                    ORDER,    BUFFERS,                   false},
-  {"plan",       tn_pass_plan,       PLACES | ORDER,            BUFFERS,  0,                         false},
-  {"emit",       tn_pass_emit,       PLACES | ORDER | BUFFERS,  PROGRAM,  0,                         false},
-  {NULL,         NULL,               0,                         0,        0,                         false},
+  /* name        pass                needs                             gives     breaks                     optional */
+  {"symbolize",  tn_pass_symbolize,  GRAPH,                            SYMBOLS,  0,                         false},
+  {"infer",      tn_pass_infer,      GRAPH | SYMBOLS,                  FACTS,    LIVE,                      false},
+  {"prune",      tn_pass_prune,      GRAPH | SYMBOLS | FACTS,          LIVE,     PLACES | ORDER | BUFFERS,  false},
+  {"fold",       tn_pass_fold,       GRAPH | SYMBOLS | FACTS | LIVE,   0,        PLACES | ORDER | BUFFERS,  true},
+  {"simplify",   tn_pass_simplify,   GRAPH | SYMBOLS | FACTS | LIVE,   0,        PLACES | ORDER | BUFFERS,  true},
+  {"cse",        tn_pass_cse,        GRAPH | SYMBOLS | FACTS | LIVE,   0,        PLACES | ORDER | BUFFERS,  true},
+  {"dce",        tn_pass_dce,        GRAPH | SYMBOLS | FACTS | LIVE,   0,        PLACES | ORDER | BUFFERS,  true},
+  {"place",      tn_pass_place,      GRAPH | SYMBOLS | FACTS | LIVE,   PLACES,   ORDER | BUFFERS,           false},
+  {"schedule",   tn_pass_schedule,   PLACES,                           ORDER,    BUFFERS,                   false},
+  {"plan",       tn_pass_plan,       PLACES | ORDER,                   BUFFERS,  0,                         false},
+  {"emit",       tn_pass_emit,       PLACES | ORDER | BUFFERS,         PROGRAM,  0,                         false},
+  {NULL,         NULL,               0,                                0,        0,                         false},
 };
 /* clang-format on */
 

@@ -62,6 +62,7 @@ struct tn_region {
   const char **result_names; /* what the outside calls the results: survives the replacement of the value */
   tn_node *first, *last;
   uint32_t n_nodes;
+  bool dead;         /* inference: never entered, so its facts are not known; the pass `prune` removes it */
   tn_region *merged; /* the region that took over its nodes when the owner was simplified away, else NULL */
 };
 

@@ -133,7 +133,7 @@ static tn_status verify_node(verify *v, tn_node *node, tn_region *r, int depth) 
   return TN_OK;
 }
 
-static tn_status verify_region(verify *v, tn_region *r, const tn_node *owner, int depth) {
+static tn_status verify_region_inside(verify *v, tn_region *r, const tn_node *owner, int depth) {
   const tn_loc loc = owner ? owner->loc : (tn_loc){0};
   uint32_t n = 0;
   if (depth > TN_MAX_NESTING) return verify_fail(v, loc, "regions are nested deeper than %d", TN_MAX_NESTING);
@@ -153,6 +153,15 @@ static tn_status verify_region(verify *v, tn_region *r, const tn_node *owner, in
     TN_TRY(verify_use(v, r->results[i], u, r, loc));
   }
   return TN_OK;
+}
+
+/* Nothing is inferred in a region that is never entered. */
+static tn_status verify_region(verify *v, tn_region *r, const tn_node *owner, int depth) {
+  const uint32_t invariants = v->invariants;
+  if (r->dead) v->invariants &= TN_HAS_GRAPH;
+  const tn_status status = verify_region_inside(v, r, owner, depth);
+  v->invariants = invariants;
+  return status;
 }
 
 tn_status tn_verify(tn_graph *g, uint32_t invariants) {

@@ -122,7 +122,8 @@ static tn_status if_shape(tn_rule *r) {
   for (int i = 0; i < 2; i++) {
     TN_TRY(control_results(r, r->node->regions[i], r->n_out));
     /* A branch that is never taken may hold what its operands make impossible. */
-    if (known && (i == 0) != taken) continue;
+    r->node->regions[i]->dead = known && (i == 0) != taken;
+    if (r->node->regions[i]->dead) continue;
     TN_TRY(tn_infer_region(r->graph, r->node->regions[i]));
   }
   control_inside in = control_look(r);

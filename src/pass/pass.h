@@ -52,6 +52,7 @@ typedef tn_status (*tn_pass_fn)(tn_pass *p, tn_graph *g);
 
 tn_status tn_pass_symbolize(tn_pass *p, tn_graph *g); /* unnamed dims of inputs become symbols */
 tn_status tn_pass_infer(tn_pass *p, tn_graph *g);     /* types, shapes, contents of every value */
+tn_status tn_pass_prune(tn_pass *p, tn_graph *g);     /* branches that are never taken */
 tn_status tn_pass_fold(tn_pass *p, tn_graph *g);      /* constants, and symbolic contents to `shape_value` nodes */
 tn_status tn_pass_simplify(tn_pass *p, tn_graph *g);  /* operators' own rewrites, to a fixpoint */
 tn_status tn_pass_cse(tn_pass *p, tn_graph *g);       /* equal pure nodes become one */
