@@ -69,7 +69,8 @@ static void sample_taps(const sample_grid *g, double v, int axis, int64_t *index
   double x = (double)(float)(g->align_corners ? (v + 1) / 2 * (n - 1) : ((v + 1) * n - 1) / 2);
   if (g->taps == 1) x = nearbyint(x);
   if (x < -edge || x > n - 1 + edge) {
-    if (g->padding == SAMPLE_BORDER) x = x < 0 ? 0 : n - 1;
+    /* a cubic keeps its position: only what it reads is held to the border */
+    if (g->padding == SAMPLE_BORDER && g->taps != 4) x = x < 0 ? 0 : n - 1;
     if (g->padding == SAMPLE_REFLECTION) x = sample_reflect(x, -edge, n - 1 + edge);
   }
   if (!(fabs(x) < 1e15)) { /* no position at all */

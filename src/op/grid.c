@@ -50,7 +50,8 @@ static double grid_position(const tn_eval *e, double v, int64_t n, double edge) 
   float x = (float)(edge > 0 ? ((v + 1) * size - 1) / 2 : (v + 1) / 2 * (size - 1));
   if (tn_eval_str_is(e, "mode", "nearest")) x = nearbyintf(x);
   if ((double)x >= -edge && (double)x <= size - 1 + edge) return (double)x;
-  if (tn_eval_str_is(e, "padding_mode", "border")) return fmin(fmax((double)x, 0), size - 1);
+  if (tn_eval_str_is(e, "padding_mode", "border") && !tn_eval_str_is(e, "mode", "cubic"))
+    return fmin(fmax((double)x, 0), size - 1);
   if (tn_eval_str_is(e, "padding_mode", "reflection")) return grid_fold((double)x, -edge, size - 1 + edge);
   return (double)x;
 }
