@@ -14,6 +14,8 @@ const void *tn_program_data(const tn_program *p, uint32_t value) {
 bool tn_program_is_window(const tn_program *p, uint32_t value, uint32_t *hint) {
   const tn_pvalue *x = &p->values[value];
   const uintptr_t data = (uintptr_t)tn_program_data(p, value);
+  const size_t element = (size_t)tn_dtype_bits((tn_dtype)x->dtype) / 8, align = element > 8 ? 8 : element;
+  if (align > 1 && data % align != 0) return false; /* kernels read elements where they lie */
   for (uint32_t i = 0; i < p->n_files; i++) {
     const uint32_t file = (*hint + i) % p->n_files;
     const tn_bytes b = p->files[file]->bytes;

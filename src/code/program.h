@@ -219,8 +219,8 @@ TN_MUST_CHECK tn_status tn_program_encode(const tn_program *p, tn_allocator allo
 TN_MUST_CHECK tn_status tn_program_decode(tn_allocator allocator, tn_bytes bytes, tn_file *file, tn_program **out,
                                           tn_error *err);
 /* A verified deep copy of a program whose arrays are in someone's arena, with memory of its own. CONST data inside
- * p->files stays there, other data is copied. On success the copy owns p->files (the array itself is copied); the
- * caller forgets them. */
+ * p->files stays there when its elements are aligned, other data is copied. On success the copy owns p->files (the
+ * array itself is copied); the caller forgets them. */
 TN_MUST_CHECK tn_status tn_program_copy(tn_allocator allocator, const tn_program *p, tn_program **out, tn_error *err);
 /* Data of a CONST value; never NULL. */
 const void *tn_program_data(const tn_program *p, uint32_t value);

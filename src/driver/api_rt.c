@@ -153,9 +153,7 @@ tn_status tn_program_output(const tn_program *p, size_t i, tn_value_info *out) {
 }
 
 /* The first strings of a program are the dims of its inputs, in order, each with its NUL (code/program.h). */
-static size_t program_rank(const tn_program *p, size_t input) {
-  return p->values[p->inputs[input].value].dims.n;
-}
+static size_t program_rank(const tn_program *p, size_t input) { return p->values[p->inputs[input].value].dims.n; }
 
 const char *tn_program_input_dim(const tn_program *p, size_t i, int j) {
   size_t at = 0;

@@ -59,20 +59,11 @@ static tn_status emit_elems(tn_emit *e, const tn_value *v, tn_pspan *out) {
   return TN_OK;
 }
 
-/* Data of a literal, at an address its elements may be read from. */
-static const void *emit_data(const tn_emit *e, const tn_lit *lit) {
-  const size_t size = (size_t)tn_dtype_bits(lit->dtype) / 8, align = size > 8 ? 8 : size;
-  if (align < 2 || (uintptr_t)lit->data % align == 0 || lit->bytes == 0) return lit->data;
-  void *copy = tn_arena_alloc(e->arena, lit->bytes, 1);
-  memcpy(copy, lit->data, lit->bytes);
-  return copy;
-}
-
 static tn_status emit_const(tn_emit *e, const tn_lit *lit, tn_pvalue *out, const void **external) {
   out->dtype = (uint8_t)lit->dtype;
   out->rank = (int8_t)lit->rank;
   out->bytes = lit->bytes;
-  *external = emit_data(e, lit);
+  *external = lit->data;
   tn_sym *dims = TN_NEW_ARRAY(e->side, tn_sym, lit->rank + 1);
   for (int j = 0; j < lit->rank; j++) dims[j] = tn_sym_int(e->graph->syms, lit->dims[j]);
   return emit_dims(e, dims, lit->rank, &out->dims);
