@@ -3,10 +3,10 @@
  * element in f64 or int64. */
 #include <math.h>
 
+#include "kern/line.h"
 #include "kern/move.h"
-#include "kern/vmath.h"
 
-enum { REDUCE_LANES = 16, REDUCE_RUN = 256, REDUCE_COLUMNS = 128 };
+enum { REDUCE_RUN = 256, REDUCE_COLUMNS = 128 };
 
 typedef enum reduce_kind {
   REDUCE_SUM,
@@ -30,6 +30,7 @@ static reduce_join reduce_join_of(reduce_kind kind) {
 }
 
 typedef struct reduce_plan {
+  const tn_line_isa *isa;
   tn_dtype dtype;
   const void *x;
   void *y;
@@ -72,83 +73,23 @@ static double reduce_finish(reduce_kind kind, double v, int64_t n, double shift)
   }
 }
 
-/* Folds x[0..n) (n <= REDUCE_RUN or so) in lanes; `expr` gives what an element v counts, `JOIN(a, b)` joins. */
-#define REDUCE_RUN_FN(name, neutral, expr, JOIN)                                             \
-  static float reduce_run_##name(const float *x, int64_t n, float shift) {                   \
-    float s[REDUCE_LANES];                                                                   \
-    int64_t i = 0;                                                                           \
-    (void)shift;                                                                             \
-    for (int l = 0; l < REDUCE_LANES; l++) s[l] = (neutral);                                 \
-    for (; i + REDUCE_LANES <= n; i += REDUCE_LANES)                                         \
-      for (int l = 0; l < REDUCE_LANES; l++) {                                               \
-        const float v = x[i + l];                                                            \
-        const float u = (expr);                                                              \
-        s[l] = JOIN(s[l], u);                                                                \
-      }                                                                                      \
-    for (; i < n; i++) {                                                                     \
-      const float v = x[i];                                                                  \
-      const float u = (expr);                                                                \
-      s[0] = JOIN(s[0], u);                                                                  \
-    }                                                                                        \
-    for (int half = REDUCE_LANES / 2; half > 0; half /= 2)                                   \
-      for (int l = 0; l < half; l++) s[l] = JOIN(s[l], s[l + half]);                         \
-    return s[0];                                                                             \
-  }                                                                                          \
-  /* acc[c] joined with row x[0..n). */                                                      \
-  static void reduce_row_##name(float *acc, const float *x, int64_t n, const float *shift) { \
-    (void)shift;                                                                             \
-    for (int64_t i = 0; i < n; i++) {                                                        \
-      const float v = x[i];                                                                  \
-      const float u = (expr);                                                                \
-      acc[i] = JOIN(acc[i], u);                                                              \
-    }                                                                                        \
-  }
-#define REDUCE_ADD(a, b) ((a) + (b))
-#define REDUCE_MUL(a, b) ((a) * (b))
-#define REDUCE_TOP(a, b) ((b) > (a) || (b) != (b) ? (b) : (a))
-#define REDUCE_LOW(a, b) ((b) < (a) || (b) != (b) ? (b) : (a))
-REDUCE_RUN_FN(sum, 0, v, REDUCE_ADD)
-REDUCE_RUN_FN(abs, 0, fabsf(v), REDUCE_ADD)
-REDUCE_RUN_FN(square, 0, v *v, REDUCE_ADD)
-REDUCE_RUN_FN(prod, 1, v, REDUCE_MUL)
-REDUCE_RUN_FN(max, -INFINITY, v, REDUCE_TOP)
-REDUCE_RUN_FN(min, INFINITY, v, REDUCE_LOW)
-
-static float reduce_run_exp(const float *x, int64_t n, float shift) {
-  float s[REDUCE_LANES] = {0};
-  int64_t i = 0;
-  for (; i + REDUCE_LANES <= n; i += REDUCE_LANES)
-    for (int l = 0; l < REDUCE_LANES; l++) s[l] += tn_expf(x[i + l] - shift);
-  for (; i < n; i++) s[0] += tn_expf(x[i] - shift);
-  for (int half = REDUCE_LANES / 2; half > 0; half /= 2)
-    for (int l = 0; l < half; l++) s[l] += s[l + half];
-  return s[0];
-}
-static void reduce_row_exp(float *acc, const float *x, int64_t n, const float *shift) {
-  for (int64_t i = 0; i < n; i++) acc[i] += tn_expf(x[i] - shift[i]);
-}
-
-typedef struct reduce_fns {
-  float (*run)(const float *x, int64_t n, float shift);
-  void (*row)(float *acc, const float *x, int64_t n, const float *shift);
-} reduce_fns;
-static reduce_fns reduce_fns_of(reduce_kind kind) {
+static tn_line_fold reduce_fold(reduce_kind kind) {
   switch (kind) {
     case REDUCE_PROD:
-      return (reduce_fns){reduce_run_prod, reduce_row_prod};
+      return TN_LINE_PROD;
     case REDUCE_MAX:
-      return (reduce_fns){reduce_run_max, reduce_row_max};
+      return TN_LINE_MAX;
     case REDUCE_MIN:
-      return (reduce_fns){reduce_run_min, reduce_row_min};
+      return TN_LINE_MIN;
     case REDUCE_L1:
-      return (reduce_fns){reduce_run_abs, reduce_row_abs};
+      return TN_LINE_ABS;
     case REDUCE_L2:
     case REDUCE_SUM_SQUARE:
-      return (reduce_fns){reduce_run_square, reduce_row_square};
+      return TN_LINE_SQUARE;
     case REDUCE_LOG_SUM_EXP:
-      return (reduce_fns){reduce_run_exp, reduce_row_exp};
+      return TN_LINE_EXP;
     default:
-      return (reduce_fns){reduce_run_sum, reduce_row_sum};
+      return TN_LINE_SUM;
   }
 }
 
@@ -163,7 +104,7 @@ static int64_t reduce_offset(int n, const int64_t *dims, const int64_t *step, in
 
 /* One result whose elements lie in runs of the last lost axis. */
 static double reduce_one(const reduce_plan *p, reduce_kind kind, const float *x, float shift) {
-  const reduce_fns f = reduce_fns_of(kind);
+  const tn_line_fold fold = reduce_fold(kind);
   const reduce_join join = reduce_join_of(kind);
   const int last = p->n_lost - 1;
   const int64_t run = p->lost[last], step = p->lost_step[last];
@@ -174,7 +115,7 @@ static double reduce_one(const reduce_plan *p, reduce_kind kind, const float *x,
       const int64_t n = run - at < REDUCE_RUN ? run - at : REDUCE_RUN;
       float buffer[REDUCE_RUN];
       for (int64_t e = 0; step != 1 && e < n; e++) buffer[e] = line[(at + e) * step];
-      acc = reduce_combine(join, acc, (double)f.run(step == 1 ? line + at : buffer, n, shift));
+      acc = reduce_combine(join, acc, (double)p->isa->fold[fold](step == 1 ? line + at : buffer, n, shift));
     }
   }
   return acc;
@@ -193,7 +134,7 @@ static void reduce_task_one(void *arg, int64_t begin, int64_t end, int worker) {
 /* `w` neighbouring results: rows of them are joined one after another. */
 static void reduce_columns(const reduce_plan *p, reduce_kind kind, const float *x, int64_t w, const float *shift,
                            double *acc) {
-  const reduce_fns f = reduce_fns_of(kind);
+  const tn_line_fold fold = reduce_fold(kind);
   const reduce_join join = reduce_join_of(kind);
   const float neutral = (float)reduce_neutral(kind);
   float part[REDUCE_COLUMNS];
@@ -203,7 +144,7 @@ static void reduce_columns(const reduce_plan *p, reduce_kind kind, const float *
     const int64_t n = p->n_in - at < REDUCE_RUN ? p->n_in - at : REDUCE_RUN;
     for (int64_t c = 0; c < w; c++) part[c] = neutral;
     for (int64_t i = 0; i < n; i++) {
-      f.row(part, x + tn_k_dot(p->n_lost, index, p->lost_step), w, shift);
+      p->isa->fold_rows[fold](part, x + tn_k_dot(p->n_lost, index, p->lost_step), w, shift);
       (void)tn_k_next(p->n_lost, p->lost, index);
     }
     for (int64_t c = 0; c < w; c++) acc[c] = reduce_combine(join, acc[c], (double)part[c]);
@@ -371,7 +312,7 @@ static void reduce_collapse(reduce_plan *p) {
 static tn_status reduce_kernel(tn_kcall *k, reduce_kind kind) {
   TN_TRY(tn_k_same_type(k, 1, 1));
   const tn_karg *const x = k->in[0];
-  reduce_plan p = {.dtype = x->dtype, .x = x->data, .kind = kind};
+  reduce_plan p = {.isa = tn_line_isa_get(), .dtype = x->dtype, .x = x->data, .kind = kind};
   int64_t dims[TN_K_MAX_RANK];
   int rank;
   TN_TRY(reduce_prepare(k, &p, &rank, dims));

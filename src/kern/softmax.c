@@ -1,41 +1,12 @@
 /* Softmax, LogSoftmax, Hardmax. f16 and bf16 are widened line by line; f64 has a plain loop of its own. */
 #include <math.h>
 
+#include "kern/line.h"
 #include "kern/move.h"
-#include "kern/vmath.h"
 
-enum { SOFTMAX_LANES = 16, SOFTMAX_COLUMNS = 64 };
+enum { SOFTMAX_COLUMNS = 64 };
 typedef enum softmax_kind { SOFTMAX_EXP, SOFTMAX_LOG, SOFTMAX_HARD } softmax_kind;
 
-static float softmax_row_max(const float *x, int64_t n) {
-  float m[SOFTMAX_LANES];
-  int64_t i = 0;
-  for (int l = 0; l < SOFTMAX_LANES; l++) m[l] = -INFINITY;
-  for (; i + SOFTMAX_LANES <= n; i += SOFTMAX_LANES)
-    for (int l = 0; l < SOFTMAX_LANES; l++) m[l] = x[i + l] > m[l] ? x[i + l] : m[l];
-  for (; i < n; i++) m[0] = x[i] > m[0] ? x[i] : m[0];
-  for (int l = 1; l < SOFTMAX_LANES; l++) m[0] = m[l] > m[0] ? m[l] : m[0];
-  return m[0];
-}
-/* y = exp(x - m) (not stored when y is NULL); the sum, in an order that only n decides. */
-static float softmax_row_exp(const float *x, float *y, int64_t n, float m) {
-  float sum[SOFTMAX_LANES] = {0};
-  int64_t i = 0;
-  for (; i + SOFTMAX_LANES <= n; i += SOFTMAX_LANES) {
-    float e[SOFTMAX_LANES];
-    for (int l = 0; l < SOFTMAX_LANES; l++) e[l] = tn_expf(x[i + l] - m);
-    for (int l = 0; l < SOFTMAX_LANES; l++) sum[l] += e[l];
-    if (y) memcpy(y + i, e, sizeof e);
-  }
-  for (; i < n; i++) {
-    const float e = tn_expf(x[i] - m);
-    sum[0] += e;
-    if (y) y[i] = e;
-  }
-  for (int half = SOFTMAX_LANES / 2; half > 0; half /= 2)
-    for (int l = 0; l < half; l++) sum[l] += sum[l + half];
-  return sum[0];
-}
 static void softmax_row_hard(const float *x, float *y, int64_t n) {
   int64_t best = 0;
   for (int64_t i = 1; i < n; i++)
@@ -43,16 +14,14 @@ static void softmax_row_hard(const float *x, float *y, int64_t n) {
   for (int64_t i = 0; i < n; i++) y[i] = 0;
   y[best] = 1;
 }
-static void softmax_row(softmax_kind kind, const float *x, float *y, int64_t n) {
+static void softmax_row(const tn_line_isa *isa, softmax_kind kind, const float *x, float *y, int64_t n) {
   if (kind == SOFTMAX_HARD) {
     softmax_row_hard(x, y, n);
     return;
   }
-  const float m = softmax_row_max(x, n);
-  const float sum = softmax_row_exp(x, kind == SOFTMAX_EXP ? y : NULL, n, m);
+  const float m = isa->max(x, n), sum = isa->exp_sum(x, kind == SOFTMAX_EXP ? y : NULL, n, m);
   if (kind == SOFTMAX_EXP) {
-    const float scale = 1.0f / sum;
-    for (int64_t i = 0; i < n; i++) y[i] *= scale;
+    isa->scale(y, n, 1.0f / sum);
     return;
   }
   const float log_sum = logf(sum);
@@ -60,29 +29,19 @@ static void softmax_row(softmax_kind kind, const float *x, float *y, int64_t n) 
 }
 
 /* `w` neighbouring lines at once, `step` elements from one element of a line to the next. */
-static void softmax_columns(softmax_kind kind, const float *x, float *y, int64_t n, int64_t step, int64_t w) {
+static void softmax_columns(const tn_line_isa *isa, softmax_kind kind, const float *x, float *y, int64_t n,
+                            int64_t step, int64_t w) {
   float m[SOFTMAX_COLUMNS], sum[SOFTMAX_COLUMNS];
   for (int64_t c = 0; c < w; c++) {
     m[c] = -INFINITY;
     sum[c] = 0;
   }
+  for (int64_t i = 0; i < n; i++) isa->columns_max(m, x + i * step, w);
+  for (int64_t i = 0; i < n; i++) isa->columns_exp(sum, x + i * step, m, y + i * step, w);
+  for (int64_t c = 0; c < w; c++) sum[c] = kind == SOFTMAX_EXP ? 1.0f / sum[c] : logf(sum[c]);
   for (int64_t i = 0; i < n; i++)
-    for (int64_t c = 0; c < w; c++) m[c] = x[i * step + c] > m[c] ? x[i * step + c] : m[c];
-  for (int64_t i = 0; i < n; i++)
-    for (int64_t c = 0; c < w; c++) {
-      const float e = tn_expf(x[i * step + c] - m[c]);
-      sum[c] += e;
-      y[i * step + c] = e;
-    }
-  if (kind == SOFTMAX_EXP) {
-    for (int64_t c = 0; c < w; c++) sum[c] = 1.0f / sum[c];
-    for (int64_t i = 0; i < n; i++)
-      for (int64_t c = 0; c < w; c++) y[i * step + c] *= sum[c];
-    return;
-  }
-  for (int64_t c = 0; c < w; c++) sum[c] = logf(sum[c]);
-  for (int64_t i = 0; i < n; i++)
-    for (int64_t c = 0; c < w; c++) y[i * step + c] = x[i * step + c] - m[c] - sum[c];
+    for (int64_t c = 0; c < w; c++)
+      y[i * step + c] = kind == SOFTMAX_EXP ? y[i * step + c] * sum[c] : x[i * step + c] - m[c] - sum[c];
 }
 
 static void softmax_line_f64(softmax_kind kind, const double *x, double *y, int64_t n, int64_t step) {
@@ -106,6 +65,7 @@ static void softmax_line_f64(softmax_kind kind, const double *x, double *y, int6
 }
 
 typedef struct softmax_job {
+  const tn_line_isa *isa;
   softmax_kind kind;
   tn_dtype dtype;
   const void *x;
@@ -117,7 +77,7 @@ typedef struct softmax_job {
 /* A line with a step, or of a short type: through a buffer. */
 static void softmax_buffered(const softmax_job *j, int64_t at, float *line) {
   for (int64_t i = 0; i < j->n; i++) line[i] = (float)tn_load_f64(j->dtype, j->x, at + i * j->inner);
-  softmax_row(j->kind, line, line, j->n);
+  softmax_row(j->isa, j->kind, line, line, j->n);
   for (int64_t i = 0; i < j->n; i++) tn_store_f64(j->dtype, j->y, at + i * j->inner, (double)line[i]);
 }
 static void softmax_task(void *arg, int64_t begin, int64_t end, int worker) {
@@ -131,9 +91,9 @@ static void softmax_task(void *arg, int64_t begin, int64_t end, int worker) {
     } else if (j->lines) {
       for (int64_t c = 0; c < w; c++) softmax_buffered(j, at + c, j->lines + worker * j->n);
     } else if (j->inner == 1) {
-      softmax_row(j->kind, (const float *)j->x + at, (float *)j->y + at, j->n);
+      softmax_row(j->isa, j->kind, (const float *)j->x + at, (float *)j->y + at, j->n);
     } else {
-      softmax_columns(j->kind, (const float *)j->x + at, (float *)j->y + at, j->n, j->inner, w);
+      softmax_columns(j->isa, j->kind, (const float *)j->x + at, (float *)j->y + at, j->n, j->inner, w);
     }
   }
 }
@@ -148,7 +108,13 @@ static tn_status softmax_run(tn_kcall *k, softmax_kind kind) {
   for (int d = 0; d < x->rank; d++) size[d < axis ? 0 : (d == axis || flatten ? 1 : 2)] *= x->dims[d];
   TN_TRY(tn_k_out(k, 0, x->rank, x->dims));
   if (x->count == 0) return TN_OK;
-  softmax_job j = {.kind = kind, .dtype = x->dtype, .x = x->data, .y = k->out[0]->data, .n = size[1], .inner = size[2]};
+  softmax_job j = {.isa = tn_line_isa_get(),
+                   .kind = kind,
+                   .dtype = x->dtype,
+                   .x = x->data,
+                   .y = k->out[0]->data,
+                   .n = size[1],
+                   .inner = size[2]};
   j.blocks = (j.inner + SOFTMAX_COLUMNS - 1) / SOFTMAX_COLUMNS;
   if (x->dtype != TN_F32 && x->dtype != TN_F64 && x->dtype != TN_F16 && x->dtype != TN_BF16) return tn_k_no_dtype(k, 0);
   if (x->dtype == TN_F16 || x->dtype == TN_BF16 || (x->dtype == TN_F32 && kind == SOFTMAX_HARD && j.inner > 1)) {

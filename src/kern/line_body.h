@@ -1,0 +1,132 @@
+/* The loops of kern/line.h for one CPU level. Not a module: line_v1.c, line_v3.c and line_v4.c include it with
+ * LINE_LEVEL, the suffix of the names. Lanes are written out as short arrays, which become vectors of any width. */
+#include <math.h>
+
+#include "kern/line.h"
+#include "kern/vmath.h"
+
+#ifndef LINE_LEVEL
+#define LINE_LEVEL _v0
+#endif
+
+#define LINE_PASTE_(a, b) a##b
+#define LINE_PASTE(a, b) LINE_PASTE_(a, b)
+#define LINE_NAME(x) LINE_PASTE(line_##x, LINE_LEVEL)
+#define LINE_N 32 /* lanes */
+
+static float LINE_NAME(max)(const float *x, int64_t n) {
+  float m[LINE_N];
+  int64_t i = 0;
+  for (int l = 0; l < LINE_N; l++) m[l] = -INFINITY;
+  for (; i + LINE_N <= n; i += LINE_N)
+    for (int l = 0; l < LINE_N; l++) m[l] = x[i + l] > m[l] ? x[i + l] : m[l];
+  for (; i < n; i++) m[0] = x[i] > m[0] ? x[i] : m[0];
+  for (int half = LINE_N / 2; half > 0; half /= 2)
+    for (int l = 0; l < half; l++) m[l] = m[l + half] > m[l] ? m[l + half] : m[l];
+  return m[0];
+}
+static float LINE_NAME(total)(float *s) {
+  for (int half = LINE_N / 2; half > 0; half /= 2)
+    for (int l = 0; l < half; l++) s[l] += s[l + half];
+  return s[0];
+}
+static float LINE_NAME(exp_sum)(const float *x, float *y, int64_t n, float m) {
+  float sum[LINE_N] = {0};
+  int64_t i = 0;
+  for (; i + LINE_N <= n; i += LINE_N) {
+    float e[LINE_N];
+    for (int l = 0; l < LINE_N; l++) e[l] = tn_expf(x[i + l] - m);
+    for (int l = 0; l < LINE_N; l++) sum[l] += e[l];
+    if (y) memcpy(y + i, e, sizeof e);
+  }
+  for (; i < n; i++) {
+    const float e = tn_expf(x[i] - m);
+    sum[0] += e;
+    if (y) y[i] = e;
+  }
+  return LINE_NAME(total)(sum);
+}
+static void LINE_NAME(scale)(float *y, int64_t n, float s) {
+  for (int64_t i = 0; i < n; i++) y[i] *= s;
+}
+static void LINE_NAME(columns_max)(float *restrict m, const float *restrict x, int64_t w) {
+  for (int64_t c = 0; c < w; c++) m[c] = x[c] > m[c] ? x[c] : m[c];
+}
+static void LINE_NAME(columns_exp)(float *restrict sum, const float *restrict x, const float *restrict m,
+                                   float *restrict y, int64_t w) {
+  for (int64_t c = 0; c < w; c++) {
+    const float e = tn_expf(x[c] - m[c]);
+    sum[c] += e;
+    y[c] = e;
+  }
+}
+
+/* `expr` is what element v counts with `shift`; JOIN(a, b) joins two results, of which `neutral` changes none. */
+#define LINE_FOLD(name, neutral, expr, JOIN)                                                  \
+  static float LINE_NAME(fold_##name)(const float *x, int64_t n, float all) {                 \
+    float s[LINE_N];                                                                          \
+    const float shift = all;                                                                  \
+    int64_t i = 0;                                                                            \
+    (void)shift;                                                                              \
+    for (int l = 0; l < LINE_N; l++) s[l] = (neutral);                                        \
+    for (; i + LINE_N <= n; i += LINE_N)                                                      \
+      for (int l = 0; l < LINE_N; l++) {                                                      \
+        const float v = x[i + l];                                                             \
+        const float u = (expr);                                                               \
+        s[l] = JOIN(s[l], u);                                                                 \
+      }                                                                                       \
+    for (; i < n; i++) {                                                                      \
+      const float v = x[i];                                                                   \
+      const float u = (expr);                                                                 \
+      s[0] = JOIN(s[0], u);                                                                   \
+    }                                                                                         \
+    for (int half = LINE_N / 2; half > 0; half /= 2)                                          \
+      for (int l = 0; l < half; l++) s[l] = JOIN(s[l], s[l + half]);                          \
+    return s[0];                                                                              \
+  }                                                                                           \
+  static void LINE_NAME(rows_##name)(float *restrict acc, const float *restrict x, int64_t w, \
+                                     const float *restrict shifts) {                          \
+    (void)shifts;                                                                             \
+    for (int64_t i = 0; i < w; i++) {                                                         \
+      const float shift = shifts[i];                                                          \
+      const float v = x[i];                                                                   \
+      const float u = (expr);                                                                 \
+      (void)shift;                                                                            \
+      acc[i] = JOIN(acc[i], u);                                                               \
+    }                                                                                         \
+  }
+#define LINE_ADD(a, b) ((a) + (b))
+#define LINE_MUL(a, b) ((a) * (b))
+#define LINE_TOP(a, b) ((b) > (a) || (b) != (b) ? (b) : (a))
+#define LINE_LOW(a, b) ((b) < (a) || (b) != (b) ? (b) : (a))
+LINE_FOLD(sum, 0, v, LINE_ADD)
+LINE_FOLD(abs, 0, fabsf(v), LINE_ADD)
+LINE_FOLD(square, 0, v *v, LINE_ADD)
+LINE_FOLD(prod, 1, v, LINE_MUL)
+LINE_FOLD(max, -INFINITY, v, LINE_TOP)
+LINE_FOLD(min, INFINITY, v, LINE_LOW)
+LINE_FOLD(exp, 0, tn_expf(v - shift), LINE_ADD)
+
+extern const tn_line_isa LINE_PASTE(tn_line_isa, LINE_LEVEL);
+const tn_line_isa LINE_PASTE(tn_line_isa, LINE_LEVEL) = {
+    .max = LINE_NAME(max),
+    .exp_sum = LINE_NAME(exp_sum),
+    .scale = LINE_NAME(scale),
+    .columns_max = LINE_NAME(columns_max),
+    .columns_exp = LINE_NAME(columns_exp),
+    .fold = {LINE_NAME(fold_sum), LINE_NAME(fold_abs), LINE_NAME(fold_square), LINE_NAME(fold_prod),
+             LINE_NAME(fold_max), LINE_NAME(fold_min), LINE_NAME(fold_exp)},
+    .fold_rows = {LINE_NAME(rows_sum), LINE_NAME(rows_abs), LINE_NAME(rows_square), LINE_NAME(rows_prod),
+                  LINE_NAME(rows_max), LINE_NAME(rows_min), LINE_NAME(rows_exp)},
+};
+
+#undef LINE_LEVEL
+#undef LINE_PASTE_
+#undef LINE_PASTE
+#undef LINE_NAME
+#undef LINE_N
+#undef LINE_FOLD
+#undef LINE_ADD
+#undef LINE_MUL
+#undef LINE_TOP
+#undef LINE_LOW
