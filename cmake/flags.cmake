@@ -1,5 +1,8 @@
 # How every file of the project is compiled: the interface library tn_flags.
 
+# Before the options of a target, so that src/kern can raise the level.
+set(CMAKE_C_FLAGS_RELEASE "-O2 -DNDEBUG")
+
 set(tn_warnings
     -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition -Wvla -Wundef
     -Wwrite-strings -Wcast-qual -Wcast-align -Wpointer-arith -Wformat=2 -Wimplicit-fallthrough -Wnull-dereference
@@ -15,7 +18,7 @@ target_compile_definitions(tn_flags INTERFACE _GNU_SOURCE $<$<BOOL:${TENON_DEBUG
 target_compile_options(
   tn_flags
   INTERFACE ${tn_warnings}
-            $<$<CONFIG:Release>:-O2;-g1>
+            $<$<CONFIG:Release>:-g1>
             $<$<BOOL:${TENON_DEBUG}>:-UNDEBUG> # TN_ASSERT is assert()
             -fno-math-errno
             -ffp-contract=off # one rounding per operation, whatever the machine; src/kern opts out
