@@ -1,4 +1,6 @@
 /* Conv and DeformConv. */
+#include "op/conv.h"
+
 #include <math.h>
 
 #include "ir/import.h"
@@ -31,27 +33,27 @@ static tn_status conv_bias(tn_rule *r, int input, tn_sym m) {
   return tn_rule_unify(r, r->in[input]->dims[0], m, "bias and output channels", 0, NULL);
 }
 
-static tn_status conv_shape(tn_rule *r) {
-  TN_TRY(tn_rule_need_rank(r, 0, 2, TN_MAX_RANK));
-  TN_TRY(tn_rule_need_rank(r, 1, 2, TN_MAX_RANK));
-  if (!tn_rule_has_rank(r, 0) && !tn_rule_has_rank(r, 1)) return TN_OK;
-  const bool known = tn_rule_has_rank(r, 0) && tn_rule_has_rank(r, 1);
-  const int rank = tn_rule_has_rank(r, 0) ? r->in[0]->rank : r->in[1]->rank;
+tn_status tn_conv_shape(tn_rule *r, int x_port, int w_port, int b_port) {
+  TN_TRY(tn_rule_need_rank(r, x_port, 2, TN_MAX_RANK));
+  TN_TRY(tn_rule_need_rank(r, w_port, 2, TN_MAX_RANK));
+  if (!tn_rule_has_rank(r, x_port) && !tn_rule_has_rank(r, w_port)) return TN_OK;
+  const bool known = tn_rule_has_rank(r, x_port) && tn_rule_has_rank(r, w_port);
+  const int rank = tn_rule_has_rank(r, x_port) ? r->in[x_port]->rank : r->in[w_port]->rank;
   if (!known) {
     tn_sym *dims = tn_rule_dims(r, rank);
     for (int i = 0; i < rank; i++) dims[i] = tn_rule_fresh(r, 0, i, 0, NULL);
-    if (tn_rule_has_rank(r, 0)) dims[0] = r->in[0]->dims[0];
-    if (tn_rule_has_rank(r, 1)) dims[1] = r->in[1]->dims[0];
+    if (tn_rule_has_rank(r, x_port)) dims[0] = r->in[x_port]->dims[0];
+    if (tn_rule_has_rank(r, w_port)) dims[1] = r->in[w_port]->dims[0];
     tn_rule_set(r, 0, rank, dims);
     return TN_OK;
   }
-  const tn_type *x = r->in[0], *weights = r->in[1];
+  const tn_type *x = r->in[x_port], *weights = r->in[w_port];
   if (x->rank != weights->rank)
     return tn_rule_fail(r, TN_MISMATCH, "input of rank %d with weights of rank %d", x->rank, weights->rank);
   tn_window_attrs w;
   TN_TRY(tn_window_read(r->ctx, r->loc, r->node, rank - 2, &w));
   TN_TRY(conv_channels(r, x->dims[1], weights->dims[1], weights->dims[0], tn_rule_int(r, "group")));
-  TN_TRY(conv_bias(r, 2, weights->dims[0]));
+  if (b_port >= 0) TN_TRY(conv_bias(r, b_port, weights->dims[0]));
   tn_sym *dims = tn_rule_dims(r, rank);
   dims[0] = x->dims[0];
   dims[1] = weights->dims[0];
@@ -63,6 +65,8 @@ static tn_status conv_shape(tn_rule *r) {
   tn_rule_set(r, 0, rank, dims);
   return TN_OK;
 }
+
+static tn_status conv_shape(tn_rule *r) { return tn_conv_shape(r, 0, 1, 2); }
 
 /* Channels, groups and bias of literals. */
 static tn_status conv_eval_check(tn_eval *e, const tn_lit *x, const tn_lit *w, const tn_lit *b, int64_t group) {

@@ -1,15 +1,16 @@
 /* MatMul and Gemm. */
+#include "op/matmul.h"
+
 #include "ir/eval.h"
 #include "ir/import.h"
-#include "ir/rules.h"
 
 #define MATMUL_TYPES (TN_SET_FLOATS | TN_SET(I32) | TN_SET(I64) | TN_SET(U32) | TN_SET(U64))
 
-static tn_status matmul_shape(tn_rule *r) {
-  TN_TRY(tn_rule_need_rank(r, 0, 1, TN_MAX_RANK));
-  TN_TRY(tn_rule_need_rank(r, 1, 1, TN_MAX_RANK));
-  if (!tn_rule_has_rank(r, 0) || !tn_rule_has_rank(r, 1)) return TN_OK;
-  const tn_type *a = r->in[0], *b = r->in[1];
+tn_status tn_matmul_shape(tn_rule *r, int a_port, int b_port) {
+  TN_TRY(tn_rule_need_rank(r, a_port, 1, TN_MAX_RANK));
+  TN_TRY(tn_rule_need_rank(r, b_port, 1, TN_MAX_RANK));
+  if (!tn_rule_has_rank(r, a_port) || !tn_rule_has_rank(r, b_port)) return TN_OK;
+  const tn_type *a = r->in[a_port], *b = r->in[b_port];
   const int ba = a->rank > 2 ? a->rank - 2 : 0, bb = b->rank > 2 ? b->rank - 2 : 0;
   TN_TRY(tn_rule_unify(r, a->dims[a->rank - 1], b->dims[b->rank > 1 ? b->rank - 2 : 0], "columns of a and rows of b",
                        a->rank - 1, NULL));
@@ -23,6 +24,8 @@ static tn_status matmul_shape(tn_rule *r) {
   tn_rule_set(r, 0, rank, dims);
   return TN_OK;
 }
+
+static tn_status matmul_shape(tn_rule *r) { return tn_matmul_shape(r, 0, 1); }
 
 /* Sum of products of two vectors with element steps, stored as element `at` of y. */
 static void matmul_eval_dot(const tn_lit *a, int64_t ia, int64_t sa, const tn_lit *b, int64_t ib, int64_t sb, int64_t n,
