@@ -14,9 +14,7 @@ const tn_gemm_isa *tn_gemm_isa_get(void) {
   return &tn_gemm_isa_v1;
 }
 
-static int64_t gemm_min(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
+static int64_t gemm_min(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* One panel of `rows` rows and kc of k. */
 static void gemm_pack_panel(float *out, const float *a, int64_t rs, int64_t cs, int64_t rows, int64_t kc, float alpha) {
@@ -119,9 +117,7 @@ static bool gemm_is_direct(const tn_gemm_isa *isa, const tn_gemm *g) {
   return !g->b_packed && g->b_cs == 1 && g->m <= isa->mr;
 }
 
-static int64_t gemm_worker_floats(const tn_gemm_isa *isa) {
-  return (int64_t)TN_GEMM_KC * (GEMM_MC + isa->nr);
-}
+static int64_t gemm_worker_floats(const tn_gemm_isa *isa) { return (int64_t)TN_GEMM_KC * (GEMM_MC + isa->nr); }
 
 bool tn_gemm_work(const tn_gemm_isa *isa, const tn_gemm *g, int threads, int64_t *out) {
   int64_t packed = 0;

@@ -27,12 +27,8 @@ TN_INLINE TILE_NAME(vec) TILE_NAME(load)(const float *p) {
   memcpy(&v, p, sizeof v);
   return v;
 }
-TN_INLINE void TILE_NAME(store)(float *p, TILE_NAME(vec) v) {
-  memcpy(p, &v, sizeof v);
-}
-TN_INLINE TILE_NAME(vec) TILE_NAME(all)(float x) {
-  return x - (TILE_NAME(vec)){0};
-}
+TN_INLINE void TILE_NAME(store)(float *p, TILE_NAME(vec) v) { memcpy(p, &v, sizeof v); }
+TN_INLINE TILE_NAME(vec) TILE_NAME(all)(float x) { return x - (TILE_NAME(vec)){0}; }
 
 /* The columns a narrow tile has, in a full row of memory. */
 TN_INLINE void TILE_NAME(widen)(float *to, const float *from, int n) {
@@ -89,9 +85,7 @@ TN_INLINE void TILE_NAME(run)(const int mr, const tn_tile *t) {
 /* One row: four steps of k at a time, each with accumulators of its own, to hide the latency of the sums. */
 static void TILE_NAME(1)(const tn_tile *t) {
   TILE_NAME(vec) x[4][TILE_NV];
-  TN_UNROLL for (int i = 0; i < 4; i++) {
-    TN_UNROLL for (int j = 0; j < TILE_NV; j++) x[i][j] = TILE_NAME(all)(0.0f);
-  }
+  TN_UNROLL for (int i = 0; i < 4; i++) { TN_UNROLL for (int j = 0; j < TILE_NV; j++) x[i][j] = TILE_NAME(all)(0.0f); }
   const float *a = t->a, *b = t->b;
   int64_t k = t->k;
   for (; k >= 4; k -= 4) {
@@ -125,10 +119,8 @@ static void TILE_NAME(1)(const tn_tile *t) {
   }
 }
 
-#define TILE_ROWS(rows)                                       \
-  static TN_NOINLINE void TILE_NAME(rows)(const tn_tile *t) { \
-    TILE_NAME(run)(rows, t);                                  \
-  }
+#define TILE_ROWS(rows) \
+  static TN_NOINLINE void TILE_NAME(rows)(const tn_tile *t) { TILE_NAME(run)(rows, t); }
 TILE_ROWS(2)
 TILE_ROWS(3)
 TILE_ROWS(4)

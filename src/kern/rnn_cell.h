@@ -90,9 +90,8 @@ static void RNN_NAME(lstm_step)(const RNN_NAME(layer) * l, int d, int64_t b, int
   const tn_karg *p = tn_k_in(l->k, 7);
   const int64_t n = s->hidden;
   RNN_NAME(product)(l->k, &l->r[d], m, l->h + b * n, n, g, ld, TN_START_ACC, NULL, l->work);
-  for (int64_t i = 0; i < m; i++)
-    RNN_NAME(lstm_gates)
-    (s, s->acts[d], g + i * ld, p ? (const RNN_T *)p->data + 3 * d * n : NULL, l->h + (b + i) * n, l->c + (b + i) * n);
+  for (int64_t i = 0; i < m; i++) RNN_NAME(lstm_gates)
+  (s, s->acts[d], g + i * ld, p ? (const RNN_T *)p->data + 3 * d * n : NULL, l->h + (b + i) * n, l->c + (b + i) * n);
 }
 
 static void RNN_NAME(plain_step)(const RNN_NAME(layer) * l, int d, int64_t b, int64_t m, RNN_T *g, int64_t ld) {

@@ -14,11 +14,7 @@ TN_MUST_CHECK tn_status tn_k_by_float(tn_kcall *k, tn_kernel_fn f32, tn_kernel_f
 /* n * size bytes of scratch with the overflow checked. */
 TN_MUST_CHECK tn_status tn_k_scratch_array(tn_kcall *k, int64_t n, size_t size, void **out);
 
-static inline const float *tn_k_f32(const tn_karg *a) {
-  return a ? a->data : NULL;
-}
-static inline const double *tn_k_f64(const tn_karg *a) {
-  return a ? a->data : NULL;
-}
+static inline const float *tn_k_f32(const tn_karg *a) { return a ? a->data : NULL; }
+static inline const double *tn_k_f64(const tn_karg *a) { return a ? a->data : NULL; }
 
 #endif

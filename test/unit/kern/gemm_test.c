@@ -5,9 +5,7 @@
 
 extern const tn_kernel tn_kernel_matmul, tn_kernel_gemm;
 
-static double at(const tn_karg *a, int64_t i) {
-  return nn_get(a, i);
-}
+static double at(const tn_karg *a, int64_t i) { return nn_get(a, i); }
 
 static void check_matmul(tn_dtype d, int64_t batch, int64_t m, int64_t n, int64_t k, bool shared, bool is_const) {
   nn_call c;

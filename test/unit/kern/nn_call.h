@@ -29,9 +29,7 @@ TEST_UNUSED static void *nn_hold(nn_call *c, size_t bytes) {
   memset(p, 0x7f, (bytes + 64) / 64 * 64); /* what a kernel does not write is not a plausible result */
   return c->held[c->n_held++] = p;
 }
-static void *nn_scratch(void *self, size_t bytes) {
-  return nn_hold(self, bytes);
-}
+static void *nn_scratch(void *self, size_t bytes) { return nn_hold(self, bytes); }
 static tn_status nn_alloc(void *self, tn_kcall *k, tn_karg *a) {
   size_t bytes;
   (void)k;
@@ -86,12 +84,8 @@ TEST_UNUSED static tn_kattr *nn_attr(nn_call *c, const char *name, tn_kattr_kind
   *a = (tn_kattr){.name = name, .kind = kind};
   return a;
 }
-TEST_UNUSED static void nn_int(nn_call *c, const char *name, int64_t v) {
-  nn_attr(c, name, TN_KATTR_INT)->i = v;
-}
-TEST_UNUSED static void nn_float(nn_call *c, const char *name, double v) {
-  nn_attr(c, name, TN_KATTR_FLOAT)->f = v;
-}
+TEST_UNUSED static void nn_int(nn_call *c, const char *name, int64_t v) { nn_attr(c, name, TN_KATTR_INT)->i = v; }
+TEST_UNUSED static void nn_float(nn_call *c, const char *name, double v) { nn_attr(c, name, TN_KATTR_FLOAT)->f = v; }
 TEST_UNUSED static void nn_str(nn_call *c, const char *name, const char *v) {
   nn_attr(c, name, TN_KATTR_STR)->s = tn_str_of(v);
 }
@@ -105,9 +99,7 @@ TEST_UNUSED static bool nn_run(nn_call *c, const tn_kernel *kernel) {
   if (s != TN_OK) printf("%s: %s\n", kernel->name, c->err.text);
   return CHECK(s == TN_OK);
 }
-static double nn_get(const tn_karg *a, int64_t i) {
-  return tn_load_f64(a->dtype, a->data, i);
-}
+static double nn_get(const tn_karg *a, int64_t i) { return tn_load_f64(a->dtype, a->data, i); }
 
 /* Every element within tol * max(1, |expected|), scaled up for the short types. */
 TEST_UNUSED static bool nn_near(const tn_karg *a, const double *want, double tol, const char *what) {
