@@ -16,6 +16,7 @@
 #define TN_NOINLINE __attribute__((noinline))
 #define TN_INLINE static inline __attribute__((always_inline))
 #define TN_VECTOR(bytes) __attribute__((vector_size(bytes)))
+#define TN_SHUFFLE __builtin_shufflevector /* of two vectors, elements by constant numbers */
 #if defined(__clang__)
 #define TN_UNROLL _Pragma("clang loop unroll(full)")
 #else

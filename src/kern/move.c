@@ -2,39 +2,75 @@
  * element by element. */
 #include "kern/move.h"
 
-enum { MOVE_TILE = 32, MOVE_GRAIN = 16384 };
+enum { MOVE_TILE = 32, MOVE_COLUMNS = 8, MOVE_GRAIN = 16384 };
 
 typedef struct move_pair {
   uint64_t lo, hi;
 } move_pair;
 
 /* A row of n elements with strides. */
-#define MOVE_ROW(name, T)                                                                                          \
-  static void move_row_##name(void *dst, int64_t to, const void *src, int64_t from, int64_t n) {                   \
-    T *const d = dst;                                                                                              \
-    const T *const s = src;                                                                                        \
-    if (from == 0 && to == 1) {                                                                                    \
-      const T v = s[0];                                                                                            \
-      for (int64_t i = 0; i < n; i++) d[i] = v;                                                                    \
-    } else {                                                                                                       \
-      for (int64_t i = 0; i < n; i++) d[i * to] = s[i * from];                                                     \
-    }                                                                                                              \
-  }                                                                                                                \
-  /* d[r * to + c] = s[r + c * from]: rows of the destination against rows of the source. */                       \
-  static void move_tile_##name(void *dst, int64_t to, const void *src, int64_t from, int64_t rows, int64_t cols) { \
-    T *const d = dst;                                                                                              \
-    const T *const s = src;                                                                                        \
-    for (int64_t c0 = 0; c0 < cols; c0 += MOVE_TILE) {                                                             \
-      const int64_t c1 = cols - c0 < MOVE_TILE ? cols : c0 + MOVE_TILE;                                            \
-      for (int64_t r = 0; r < rows; r++)                                                                           \
-        for (int64_t c = c0; c < c1; c++) d[r * to + c] = s[r + c * from];                                         \
-    }                                                                                                              \
+#define MOVE_ROW(name, T)                                                                        \
+  static void move_row_##name(void *dst, int64_t to, const void *src, int64_t from, int64_t n) { \
+    T *const d = dst;                                                                            \
+    const T *const s = src;                                                                      \
+    if (from == 0 && to == 1) {                                                                  \
+      const T v = s[0];                                                                          \
+      for (int64_t i = 0; i < n; i++) d[i] = v;                                                  \
+    } else {                                                                                     \
+      for (int64_t i = 0; i < n; i++) d[i * to] = s[i * from];                                   \
+    }                                                                                            \
   }
 MOVE_ROW(b1, uint8_t)
 MOVE_ROW(b2, uint16_t)
 MOVE_ROW(b4, uint32_t)
 MOVE_ROW(b8, uint64_t)
 MOVE_ROW(b16, move_pair)
+
+/* d[r * to + c] = s[r + c * from]. Few columns at a time, so that their source lines stay in the cache even where
+ * strides of a power of two put them all in one set. */
+#define MOVE_TILE_FN(name, T)                                                                                      \
+  static void move_tile_##name(void *dst, int64_t to, const void *src, int64_t from, int64_t rows, int64_t cols) { \
+    T *const d = dst;                                                                                              \
+    const T *const s = src;                                                                                        \
+    for (int64_t c0 = 0; c0 < cols; c0 += MOVE_COLUMNS) {                                                          \
+      const int64_t c1 = cols - c0 < MOVE_COLUMNS ? cols : c0 + MOVE_COLUMNS;                                      \
+      for (int64_t r = 0; r < rows; r++)                                                                           \
+        for (int64_t c = c0; c < c1; c++) d[r * to + c] = s[r + c * from];                                         \
+    }                                                                                                              \
+  }
+MOVE_TILE_FN(b1, uint8_t)
+MOVE_TILE_FN(b2, uint16_t)
+MOVE_TILE_FN(b8, uint64_t)
+MOVE_TILE_FN(b16, move_pair)
+
+typedef uint32_t move_four TN_VECTOR(16);
+static move_four move_load4(const uint32_t *p) {
+  move_four v;
+  memcpy(&v, p, sizeof v);
+  return v;
+}
+static void move_4x4(uint32_t *d, int64_t to, const uint32_t *s, int64_t from) {
+  const move_four a = move_load4(s), b = move_load4(s + from), c = move_load4(s + 2 * from);
+  const move_four e = move_load4(s + 3 * from);
+  const move_four ab_lo = TN_SHUFFLE(a, b, 0, 4, 1, 5), ab_hi = TN_SHUFFLE(a, b, 2, 6, 3, 7);
+  const move_four ce_lo = TN_SHUFFLE(c, e, 0, 4, 1, 5), ce_hi = TN_SHUFFLE(c, e, 2, 6, 3, 7);
+  const move_four rows[4] = {TN_SHUFFLE(ab_lo, ce_lo, 0, 1, 4, 5), TN_SHUFFLE(ab_lo, ce_lo, 2, 3, 6, 7),
+                             TN_SHUFFLE(ab_hi, ce_hi, 0, 1, 4, 5), TN_SHUFFLE(ab_hi, ce_hi, 2, 3, 6, 7)};
+  for (int r = 0; r < 4; r++) memcpy(d + r * to, &rows[r], sizeof rows[r]);
+}
+static void move_tile_b4(void *dst, int64_t to, const void *src, int64_t from, int64_t rows, int64_t cols) {
+  uint32_t *const d = dst;
+  const uint32_t *const s = src;
+  const int64_t full_rows = rows - rows % 4, full_cols = cols - cols % 16;
+  for (int64_t c = 0; c < full_cols; c += 16) {
+    for (int64_t r = 0; r < full_rows; r += 4)
+      for (int64_t i = c; i < c + 16; i += 4) move_4x4(d + r * to + i, to, s + r + i * from, from);
+    for (int64_t r = full_rows; r < rows; r++)
+      for (int64_t i = c; i < c + 16; i++) d[r * to + i] = s[r + i * from];
+  }
+  for (int64_t r = 0; r < rows; r++)
+    for (int64_t c = full_cols; c < cols; c++) d[r * to + c] = s[r + c * from];
+}
 
 typedef void (*move_row_fn)(void *dst, int64_t to, const void *src, int64_t from, int64_t n);
 typedef void (*move_tile_fn)(void *dst, int64_t to, const void *src, int64_t from, int64_t rows, int64_t cols);
