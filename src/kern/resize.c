@@ -54,13 +54,22 @@ static const tn_karg *resize_given(const tn_kcall *k, int i) {
   return a && a->count > 0 ? a : NULL;
 }
 
-/* Sizes from scales: a whole scale multiplies exactly, others round down the float32 product. */
+/* Sizes from scales: whole scales and halves, quarters, ... are exact, others round down the float32 product. */
+static bool resize_scaled(int64_t in, float scale, int64_t *out) {
+  int exponent;
+  if (floorf(scale) >= scale && scale < 1e9f) return tn_mul_i64(in, (int64_t)scale, out);
+  if (frexpf(scale, &exponent) <= 0.5f && exponent > -30) {
+    *out = in / (INT64_C(1) << (1 - exponent));
+    return true;
+  }
+  return tn_f32scale_i64(in, scale, out);
+}
+
 static tn_status resize_by_scale(tn_kcall *k, resize_axis *a, float scale) {
   if (!(scale > 0) || !isfinite(scale)) return tn_k_fail(k, TN_INVALID, "scale %g", (double)scale);
   a->scale = scale;
   a->length = scale * (float)a->in;
-  const bool whole = floorf(scale) >= scale && scale < 1e9f;
-  if (whole ? tn_mul_i64(a->in, (int64_t)scale, &a->out) : tn_f32scale_i64(a->in, scale, &a->out)) return TN_OK;
+  if (resize_scaled(a->in, scale, &a->out)) return TN_OK;
   return tn_k_fail(k, TN_LIMIT, "scale %g makes too large a dim", (double)scale);
 }
 

@@ -31,6 +31,15 @@ static tn_status resize_count(tn_rule *r, int i, int n) {
   return tn_rule_unify(r, r->in[i]->dims[0], tn_sym_int(r->syms, n), i == RESIZE_SIZES ? "sizes" : "scales", 0, NULL);
 }
 
+/* Whole scales and halves, quarters, ... are exact; others round down the float32 product. */
+static tn_sym resize_scaled_dim(tn_symtab *t, tn_sym in, float scale) {
+  int exponent;
+  if (floorf(scale) >= scale && scale < 1e9f) return tn_sym_muli(t, in, (int64_t)scale);
+  if (frexpf(scale, &exponent) <= 0.5f && exponent > -30)
+    return tn_sym_floordiv(t, in, tn_sym_int(t, INT64_C(1) << (1 - exponent)));
+  return tn_sym_f32scale(t, in, scale);
+}
+
 static tn_status resize_by_scales(tn_rule *r, int n, const int *axes, tn_sym *dims) {
   TN_TRY(resize_count(r, RESIZE_SCALES, n));
   int64_t count;
@@ -40,9 +49,7 @@ static tn_status resize_by_scales(tn_rule *r, int n, const int *axes, tn_sym *di
       const float scale = (float)scales[i];
       if (!(scale > 0) || !isfinite(scale))
         return tn_rule_fail(r, TN_INVALID, "scale %g of dim %d", scales[i], axes[i]);
-      const bool whole = floorf(scale) >= scale && scale < 1e9f;
-      tn_sym *d = &dims[axes[i]];
-      *d = whole ? tn_sym_muli(r->syms, *d, (int64_t)scale) : tn_sym_f32scale(r->syms, *d, scale);
+      dims[axes[i]] = resize_scaled_dim(r->syms, dims[axes[i]], scale);
     }
     return TN_OK;
   }

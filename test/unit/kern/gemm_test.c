@@ -61,7 +61,7 @@ static void check_level(const tn_gemm_isa *isa) {
     tn_gemm_run(isa, &g, NULL, work);
     free(work);
     for (int i = 0; i < M * N; i++) {
-      const double starts[] = {0, 3, bias[i / N], bias[i % N]};
+      const double starts[] = {0, 3, (double)bias[i / N], (double)bias[i % N]};
       double sum = starts[start];
       for (int p = 0; p < K; p++) sum += 2.0 * (double)a[i / N * K + p] * (double)b[p * N + i % N];
       if (fabs(sum - (double)y[i]) > 1e-3) {
