@@ -229,7 +229,7 @@ static size_t npy_next_fortran(const npy_header *h, const size_t *strides, int64
 }
 
 static void npy_to_rows(const npy_header *h, const unsigned char *from, unsigned char *to) {
-  size_t strides[TN_NPY_MAX_RANK], at = 0;
+  size_t strides[TN_NPY_MAX_RANK] = {0}, at = 0;
   int64_t index[TN_NPY_MAX_RANK] = {0};
   size_t stride = h->width;
   for (int d = 0; d < h->rank; d++) {
