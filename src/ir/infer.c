@@ -135,7 +135,7 @@ static void infer_bound_content(tn_rule *r, int i) {
   tn_elem *own = tn_rule_elems(r, n);
   for (int64_t k = 0; k < n; k++) {
     own[k] = t->content[k];
-    if (own[k].kind == TN_ELEM_SYM) own[k].sym = infer_bound_size(r, own[k].sym, r->node->out[i]->name);
+    if (own[k].sym) own[k].sym = infer_bound_size(r, own[k].sym, r->node->out[i]->name);
   }
   t->content = own;
 }

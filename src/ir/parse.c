@@ -91,9 +91,25 @@ static tn_status irparse_operands(irparse *p, const tn_region *r, bool may_lack,
   return TN_OK;
 }
 
+/* ratio(expression, INT) behind its name, or scaled(expression, FLOAT) */
+static tn_status irparse_ratio(irparse *p, tn_elem *out) {
+  out->kind = tn_scan_take(p->s, "scaled") ? TN_ELEM_SCALED : TN_ELEM_RATIO;
+  TN_TRY(tn_scan_need(p->s, "("));
+  TN_TRY(tn_sym_parse(p->g->syms, p->s, &out->sym));
+  TN_TRY(tn_scan_need(p->s, ","));
+  if (out->kind == TN_ELEM_SCALED) {
+    TN_TRY(tn_parse_float(p->s, &out->f));
+  } else {
+    TN_TRY(tn_scan_need_int(p->s, &out->den));
+    if (out->den <= 1) return irparse_fail(p, "the divisor of a ratio is at least 2");
+  }
+  return tn_scan_need(p->s, ")");
+}
+
 static tn_status irparse_elem(irparse *p, tn_elem *out) {
   if (tn_scan_take(p->s, "?")) return TN_OK;
   if (tn_scan_take(p->s, "!")) {
+    if (tn_scan_take(p->s, "ratio") || tn_scan_at(p->s, "scaled")) return irparse_ratio(p, out);
     out->kind = TN_ELEM_F64;
     return tn_parse_float(p->s, &out->f);
   }

@@ -251,6 +251,16 @@ static void irprint_content(irprint *p, const tn_type *t) {
     } else if (e->kind == TN_ELEM_F64) {
       irprint_z(p, "!");
       tn_text_f64(p->out, e->f);
+    } else if (e->kind == TN_ELEM_RATIO) {
+      irprint_z(p, "!ratio(");
+      tn_sym_print(p->g->syms, p->out, e->sym);
+      tn_text_printf(p->out, ", %lld)", (long long)e->den);
+    } else if (e->kind == TN_ELEM_SCALED) {
+      irprint_z(p, "!scaled(");
+      tn_sym_print(p->g->syms, p->out, e->sym);
+      irprint_z(p, ", ");
+      tn_text_f64(p->out, e->f);
+      irprint_z(p, ")");
     } else {
       irprint_z(p, "?");
     }
@@ -376,7 +386,7 @@ static void irprint_use_type(irprint *p, const tn_type *t, bool with_content) {
     for (int i = 0; i < t->rank; i++) irprint_use_sym(p, t->dims[i]);
     const int64_t n = with_content ? tn_type_content_count(t) : 0;
     for (int64_t i = 0; i < n; i++)
-      if (t->content[i].kind == TN_ELEM_SYM) irprint_use_sym(p, t->content[i].sym);
+      if (t->content[i].sym) irprint_use_sym(p, t->content[i].sym);
   }
 }
 
@@ -464,7 +474,7 @@ static void irprint_deny_early(irprint *p) {
       if (t->dims[j] && !tn_sym_is_var(t->dims[j])) tn_sym_symbols(g->syms, t->dims[j], irprint_deny, p);
     const int64_t n = tn_type_content_count(t);
     for (int64_t k = 0; k < n; k++)
-      if (t->content[k].kind == TN_ELEM_SYM) tn_sym_symbols(g->syms, t->content[k].sym, irprint_deny, p);
+      if (t->content[k].sym) tn_sym_symbols(g->syms, t->content[k].sym, irprint_deny, p);
   }
 }
 

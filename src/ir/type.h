@@ -19,14 +19,17 @@ typedef enum tn_type_kind {
 } tn_type_kind;
 
 typedef enum tn_elem_kind {
-  TN_ELEM_NONE, /* not known */
-  TN_ELEM_SYM,  /* the integer (or 0/1) `sym`; in a float tensor: exactly that integer */
-  TN_ELEM_F64   /* the float constant `f` */
+  TN_ELEM_NONE,  /* not known */
+  TN_ELEM_SYM,   /* the integer (or 0/1) `sym`; in a float tensor: exactly that integer */
+  TN_ELEM_F64,   /* the float constant `f` */
+  TN_ELEM_RATIO, /* float tensors: the quotient sym / den, den > 1; rules in op/ratio.c */
+  TN_ELEM_SCALED /* float32 tensors: the float32 product of sym and `f` */
 } tn_elem_kind;
 
 typedef struct tn_elem {
   tn_elem_kind kind;
-  tn_sym sym;
+  tn_sym sym; /* NULL for NONE and F64 */
+  int64_t den;
   double f;
 } tn_elem;
 

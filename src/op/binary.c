@@ -2,7 +2,7 @@
  * the same names are in kern/binary.c. */
 #include <math.h>
 
-#include "op/elementwise.h"
+#include "op/ratio.h"
 
 #define TN_BINARY_OP(id, set, traits_, acc, tol, doc_, ...)       \
   TN_OP(id){                                                      \
@@ -24,6 +24,12 @@
 
 typedef tn_sym (*binary_sym_fn)(tn_symtab *t, tn_sym a, tn_sym b);
 
+/* A whole float constant beside a symbolic integer counts as that integer. */
+static tn_elem binary_whole(tn_rule *r, tn_elem e) {
+  if (e.kind != TN_ELEM_F64 || !(fabs(e.f) <= 0x1p53) || e.f < nearbyint(e.f) || e.f > nearbyint(e.f)) return e;
+  return tn_elem_sym(tn_sym_int(r->syms, (int64_t)e.f));
+}
+
 static tn_elem binary_elem(tn_rule *r, const tn_elem *in, tn_f64_fn2 f, binary_sym_fn s) {
   double a, b;
   const bool floats = tn_dtype_is_float(r->out[0].dtype);
@@ -35,36 +41,25 @@ static tn_elem binary_elem(tn_rule *r, const tn_elem *in, tn_f64_fn2 f, binary_s
   return (tn_elem){0};
 }
 
-/* An integral float constant beside a symbolic integer counts as that integer. */
-static tn_elem binary_integral(tn_rule *r, tn_elem e) {
-  if (e.kind != TN_ELEM_F64 || e.f != nearbyint(e.f) || fabs(e.f) > 9007199254740992.0) return e;
-  return tn_elem_sym(tn_sym_int(r->syms, (int64_t)e.f));
-}
-
-#define TN_ARITH_OP(id, traits_, f_expr, i_expr, sym_fn, doc_)                                               \
+#define TN_ARITH_OP(id, traits_, f_expr, i_expr, sym_fn, float_expr, doc_)                                   \
   static double id##_f64(double x, double y) { return f_expr; }                                              \
   static int64_t id##_i64(int64_t x, int64_t y) { return i_expr; }                                           \
   static tn_elem id##_elem(tn_rule *r, const tn_elem *in) {                                                  \
     double a, b;                                                                                             \
     if (tn_elem_const(&in[0], &a) && tn_elem_const(&in[1], &b)) return binary_elem(r, in, id##_f64, sym_fn); \
-    const tn_elem pair[2] = {binary_integral(r, in[0]), binary_integral(r, in[1])};                          \
-    return binary_elem(r, pair, id##_f64, sym_fn);                                                           \
+    if (tn_dtype_is_float(r->out[0].dtype)) return float_expr;                                               \
+    return binary_elem(r, in, id##_f64, sym_fn);                                                             \
   }                                                                                                          \
   static tn_status id##_value(tn_rule *r) { return tn_op_value_map(r, id##_elem); }                          \
   static tn_status id##_eval(tn_eval *e) { return tn_op_eval2(e, id##_f64, id##_i64); }                      \
   TN_BINARY_OP(id, TN_SET_NUMBERS, traits_, TN_ACC_REL, 1e-6, doc_, {0})
 
-/* The quotient of two symbolic contents: integers truncate toward zero, floats only when it is exact. */
+/* The quotient of two symbolic contents: integers truncate toward zero. */
 static tn_sym binary_div_int(tn_symtab *t, tn_sym a, tn_sym b) {
   if (tn_sym_bounds(t, b).lo < 1) return NULL;
   if (tn_sym_bounds(t, a).lo >= 0) return tn_sym_floordiv(t, a, b);
   const tn_sym down = tn_sym_floordiv(t, a, b), up = tn_sym_ceildiv(t, a, b);
   return tn_sym_select(t, tn_sym_le(t, tn_sym_int(t, 0), a), down, up);
-}
-static tn_sym binary_div_exact(tn_symtab *t, tn_sym a, tn_sym b) {
-  if (!tn_sym_is_int(b) || b->k == 0) return NULL;
-  const int64_t d = tn_sym_divisor(t, a), by = b->k < 0 ? -b->k : b->k;
-  return d == 0 || (by > 0 && d % by == 0) ? tn_sym_divexact(t, a, b) : NULL;
 }
 
 static int64_t binary_trunc_div(int64_t x, int64_t y) {
@@ -72,17 +67,18 @@ static int64_t binary_trunc_div(int64_t x, int64_t y) {
   return y == -1 ? (int64_t)(0 - (uint64_t)x) : x / y;
 }
 
-TN_ARITH_OP(add, TN_TRAIT_COMMUTATIVE, x + y, (int64_t)((uint64_t)x + (uint64_t)y), tn_sym_add, "a + b")
-TN_ARITH_OP(sub, 0, x - y, (int64_t)((uint64_t)x - (uint64_t)y), tn_sym_sub, "a - b")
-TN_ARITH_OP(mul, TN_TRAIT_COMMUTATIVE, x *y, (int64_t)((uint64_t)x *(uint64_t)y), tn_sym_mul, "a * b")
+TN_ARITH_OP(add, TN_TRAIT_COMMUTATIVE, x + y, (int64_t)((uint64_t)x + (uint64_t)y), tn_sym_add, tn_elem_add(r, in, 1),
+            "a + b")
+TN_ARITH_OP(sub, 0, x - y, (int64_t)((uint64_t)x - (uint64_t)y), tn_sym_sub, tn_elem_add(r, in, -1), "a - b")
+TN_ARITH_OP(mul, TN_TRAIT_COMMUTATIVE, x *y, (int64_t)((uint64_t)x *(uint64_t)y), tn_sym_mul, tn_elem_mul(r, in),
+            "a * b")
 
 static double div_f64(double x, double y) { return x / y; }
 static tn_elem div_elem(tn_rule *r, const tn_elem *in) {
   const bool floats = tn_dtype_is_float(r->out[0].dtype);
   double a, b;
   if (tn_elem_const(&in[0], &a) && tn_elem_const(&in[1], &b)) return binary_elem(r, in, div_f64, binary_div_int);
-  const tn_elem pair[2] = {binary_integral(r, in[0]), binary_integral(r, in[1])};
-  return binary_elem(r, pair, div_f64, floats ? binary_div_exact : binary_div_int);
+  return floats ? tn_elem_div(r, in) : binary_elem(r, in, div_f64, binary_div_int);
 }
 static tn_status div_value(tn_rule *r) { return tn_op_value_map(r, div_elem); }
 /* Unsigned 64-bit quotients differ from signed ones above 2^63. */
@@ -196,7 +192,7 @@ TN_BINARY_OP(prelu, TN_SET_NUMBERS, 0, TN_ACC_REL, 1e-6, "slope * x below 0, els
   static tn_elem id##_elem(tn_rule *r, const tn_elem *in) {                                \
     tn_elem sum = in[0];                                                                   \
     for (int i = 1; i < r->n_in && sum.kind != TN_ELEM_NONE; i++) {                        \
-      const tn_elem pair[2] = {sum, in[i]};                                                \
+      const tn_elem pair[2] = {binary_whole(r, sum), binary_whole(r, in[i])};              \
       sum = binary_elem(r, pair, id##_f64, sym_fn);                                        \
     }                                                                                      \
     return sum;                                                                            \
@@ -237,36 +233,36 @@ TN_VARIADIC_OP(mean, TN_SET_FLOATS, "mean of all operands")
 
 /* --- comparison --- */
 
-#define TN_COMPARE_OP(id, set, expr, sym_expr, doc_)                                          \
-  static double id##_f64(double x, double y) { return expr; }                                 \
-  static int64_t id##_i64(int64_t x, int64_t y) { return expr; }                              \
-  static int64_t id##_u64(int64_t sx, int64_t sy) {                                           \
-    const uint64_t x = (uint64_t)sx, y = (uint64_t)sy;                                        \
-    return expr;                                                                              \
-  }                                                                                           \
-  static tn_elem id##_elem(tn_rule *r, const tn_elem *in) {                                   \
-    double x, y;                                                                              \
-    const tn_sym a = in[0].sym, b = in[1].sym;                                                \
-    if (in[0].kind == TN_ELEM_SYM && in[1].kind == TN_ELEM_SYM) return tn_elem_sym(sym_expr); \
-    if (!tn_elem_const(&in[0], &x) || !tn_elem_const(&in[1], &y)) return (tn_elem){0};        \
-    return tn_elem_sym(tn_sym_int(r->syms, expr));                                            \
-  }                                                                                           \
-  static tn_status id##_value(tn_rule *r) { return tn_op_value_map(r, id##_elem); }           \
-  static tn_status id##_eval(tn_eval *e) {                                                    \
-    return tn_op_eval_compare(e, id##_f64, e->in[0]->dtype == TN_U64 ? id##_u64 : id##_i64);  \
-  }                                                                                           \
-  TN_OP(id){                                                                                  \
-      .name = #id,                                                                            \
-      .in = {{"a", set, "T"}, {"b", set, "T"}},                                               \
-      .out = {{"c", TN_SET(BOOL)}},                                                           \
-      .type = tn_type_bool,                                                                   \
-      .shape = tn_shape_broadcast,                                                            \
-      .value = id##_value,                                                                    \
-      .eval = id##_eval,                                                                      \
-      .kernel = #id,                                                                          \
-      .traits = TN_TRAIT_PURE | TN_TRAIT_ELEMENTWISE,                                         \
-      .accuracy = {TN_ACC_EXACT, 0},                                                          \
-      .doc = doc_,                                                                            \
+#define TN_COMPARE_OP(id, set, expr, sym_expr, doc_)                                                           \
+  static double id##_f64(double x, double y) { return expr; }                                                  \
+  static int64_t id##_i64(int64_t x, int64_t y) { return expr; }                                               \
+  static int64_t id##_u64(int64_t sx, int64_t sy) {                                                            \
+    const uint64_t x = (uint64_t)sx, y = (uint64_t)sy;                                                         \
+    return expr;                                                                                               \
+  }                                                                                                            \
+  static tn_elem id##_elem(tn_rule *r, const tn_elem *in) {                                                    \
+    double x, y;                                                                                               \
+    tn_sym a = in[0].sym, b = in[1].sym;                                                                       \
+    if (in[0].kind == TN_ELEM_SYM && in[1].kind == TN_ELEM_SYM) return tn_elem_sym(sym_expr);                  \
+    if (tn_elem_const(&in[0], &x) && tn_elem_const(&in[1], &y)) return tn_elem_sym(tn_sym_int(r->syms, expr)); \
+    return tn_elem_compare(r, in, &a, &b) ? tn_elem_sym(sym_expr) : (tn_elem){0};                              \
+  }                                                                                                            \
+  static tn_status id##_value(tn_rule *r) { return tn_op_value_map(r, id##_elem); }                            \
+  static tn_status id##_eval(tn_eval *e) {                                                                     \
+    return tn_op_eval_compare(e, id##_f64, e->in[0]->dtype == TN_U64 ? id##_u64 : id##_i64);                   \
+  }                                                                                                            \
+  TN_OP(id){                                                                                                   \
+      .name = #id,                                                                                             \
+      .in = {{"a", set, "T"}, {"b", set, "T"}},                                                                \
+      .out = {{"c", TN_SET(BOOL)}},                                                                            \
+      .type = tn_type_bool,                                                                                    \
+      .shape = tn_shape_broadcast,                                                                             \
+      .value = id##_value,                                                                                     \
+      .eval = id##_eval,                                                                                       \
+      .kernel = #id,                                                                                           \
+      .traits = TN_TRAIT_PURE | TN_TRAIT_ELEMENTWISE,                                                          \
+      .accuracy = {TN_ACC_EXACT, 0},                                                                           \
+      .doc = doc_,                                                                                             \
   };
 TN_COMPARE_OP(equal, TN_SET_NUMBERS | TN_SET(BOOL) | TN_SET(STR), x == y, tn_sym_eq(r->syms, a, b), "a == b")
 TN_COMPARE_OP(less, TN_SET_NUMBERS, x < y, tn_sym_lt(r->syms, a, b), "a < b")

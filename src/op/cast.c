@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <strings.h>
 
-#include "op/elementwise.h"
+#include "op/ratio.h"
 
 static tn_dtype cast_target(const tn_attr *to) {
   return to && tn_dtype_valid((int)to->i) ? (tn_dtype)to->i : TN_DTYPE_NONE;
@@ -24,6 +24,16 @@ static tn_status cast_like_type(tn_rule *r) {
   return TN_OK;
 }
 
+/* num / 2^k is the same number in float32 and float64; other quotients are rounded to their type. */
+static tn_elem cast_fraction(tn_rule *r, tn_dtype d, const tn_elem *in) {
+  const tn_dtype from = r->in[0]->dtype;
+  if (d == from) return *in;
+  if (d == TN_I64 || d == TN_I32) return tn_elem_whole(r, from, in, TN_ROUND_TO_ZERO);
+  const bool dyadic = in->kind == TN_ELEM_RATIO && (in->den & (in->den - 1)) == 0;
+  const bool fits = dyadic && (d == TN_F32 || d == TN_F64) && tn_elem_fits(r, TN_F32, in->sym, 24);
+  return fits ? *in : (tn_elem){0};
+}
+
 /* Content: an integer stays the integer in every type that surely holds it. */
 static tn_elem cast_elem(tn_rule *r, const tn_elem *in) {
   const tn_dtype d = r->out[0].dtype;
@@ -31,8 +41,10 @@ static tn_elem cast_elem(tn_rule *r, const tn_elem *in) {
   if (in->kind == TN_ELEM_SYM && !tn_sym_is_int(in->sym)) {
     if (d == TN_BOOL) return tn_elem_sym(tn_sym_ne(r->syms, in->sym, tn_sym_int(r->syms, 0)));
     const bool wide = d == TN_I64 || d == TN_I32 || d == TN_F32 || d == TN_F64;
-    return wide ? *in : (tn_elem){0};
+    const bool leaves = r->in[0]->dtype == TN_F32 && d != TN_F32;
+    return wide && (!leaves || tn_elem_fits(r, TN_F32, in->sym, 24)) ? *in : (tn_elem){0};
   }
+  if (in->kind == TN_ELEM_RATIO || in->kind == TN_ELEM_SCALED) return cast_fraction(r, d, in);
   if (!tn_elem_const(in, &v) || tn_dtype_cls(d) == TN_CLASS_STRING || tn_dtype_cls(d) == TN_CLASS_COMPLEX)
     return (tn_elem){0};
   if (tn_dtype_is_float(d)) return tn_elem_round(r, v);

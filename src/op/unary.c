@@ -2,7 +2,7 @@
  * oracle here, the kernel of the same name in kern/unary.c. */
 #include <math.h>
 
-#include "op/elementwise.h"
+#include "op/ratio.h"
 
 /* Content through a function that keeps integers integers; other rows only compute constants. */
 static tn_elem unary_const(tn_rule *r, const tn_elem *in, tn_f64_fn1 f) {
@@ -46,17 +46,18 @@ static tn_elem unary_const(tn_rule *r, const tn_elem *in, tn_f64_fn1 f) {
   static tn_status id##_eval(tn_eval *e) { return tn_op_eval1(e, id##_f64, NULL); } \
   TN_UNARY_OP(id, TN_SET_FLOATS, TN_ACC_REL, tol, 0, doc_, __VA_ARGS__)
 
-/* Floats and integers; sym_expr gives the content of an integer `s` (NULL: unknown). */
-#define TN_NUMBER_OP(id, set, f_expr, i_expr, sym_expr, doc_)                           \
-  UNARY_FNS(id, f_expr)                                                                 \
-  static int64_t id##_i64(int64_t x) { return i_expr; }                                 \
-  static tn_elem id##_elem(tn_rule *r, const tn_elem *in) {                             \
-    const tn_sym s = in->sym;                                                           \
-    if (in->kind != TN_ELEM_SYM) return unary_const(r, in, id##_f64);                   \
-    return tn_elem_sym(sym_expr);                                                       \
-  }                                                                                     \
-  static tn_status id##_value(tn_rule *r) { return tn_op_value_map(r, id##_elem); }     \
-  static tn_status id##_eval(tn_eval *e) { return tn_op_eval1(e, id##_f64, id##_i64); } \
+/* Floats and integers; sym_expr gives the content of an integer `s`, fraction(r, in) that of a quotient. */
+#define TN_NUMBER_OP(id, set, f_expr, i_expr, sym_expr, fraction, doc_)                  \
+  UNARY_FNS(id, f_expr)                                                                  \
+  static int64_t id##_i64(int64_t x) { return i_expr; }                                  \
+  static tn_elem id##_elem(tn_rule *r, const tn_elem *in) {                              \
+    const tn_sym s = in->sym;                                                            \
+    if (in->kind == TN_ELEM_RATIO || in->kind == TN_ELEM_SCALED) return fraction(r, in); \
+    if (in->kind != TN_ELEM_SYM) return unary_const(r, in, id##_f64);                    \
+    return tn_elem_sym(sym_expr);                                                        \
+  }                                                                                      \
+  static tn_status id##_value(tn_rule *r) { return tn_op_value_map(r, id##_elem); }      \
+  static tn_status id##_eval(tn_eval *e) { return tn_op_eval1(e, id##_f64, id##_i64); }  \
   TN_UNARY_OP(id, set, TN_ACC_EXACT, 0, 0, doc_, {0})
 
 static double unary_sign(double x) { return x > 0 ? 1 : (x < 0 ? -1 : x); }
@@ -67,15 +68,33 @@ static tn_sym unary_sign_sym(tn_rule *r, tn_sym s) {
 }
 static double unary_log1pexp(double x) { return x > 0 ? x + log1p(exp(-x)) : log1p(exp(x)); }
 
+/* Rows that also take quotients: what rounding or a sign makes of them. */
+static tn_elem unary_no_fraction(tn_rule *r, const tn_elem *in) {
+  (void)r, (void)in;
+  return (tn_elem){0};
+}
+static tn_elem unary_keep_positive(tn_rule *r, const tn_elem *in) {
+  return tn_sym_bounds(r->syms, in->sym).lo >= 0 && in->f >= 0 ? *in : (tn_elem){0};
+}
+static tn_elem unary_down(tn_rule *r, const tn_elem *in) {
+  return tn_elem_whole(r, r->out[0].dtype, in, TN_ROUND_DOWN);
+}
+static tn_elem unary_up(tn_rule *r, const tn_elem *in) { return tn_elem_whole(r, r->out[0].dtype, in, TN_ROUND_UP); }
+static tn_elem unary_even(tn_rule *r, const tn_elem *in) {
+  return tn_elem_whole(r, r->out[0].dtype, in, TN_ROUND_EVEN);
+}
+
 TN_NUMBER_OP(abs, TN_SET_NUMBERS, fabs(x), x < 0 ? (int64_t)(0 - (uint64_t)x) : x,
-             tn_sym_max(r->syms, s, tn_sym_neg(r->syms, s)), "|x|")
-TN_NUMBER_OP(neg, TN_SET_FLOATS | TN_SET_INTS, -x, (int64_t)(0 - (uint64_t)x), tn_sym_neg(r->syms, s), "-x")
-TN_NUMBER_OP(sign, TN_SET_NUMBERS, unary_sign(x), (x > 0) - (x < 0), unary_sign_sym(r, s), "-1, 0 or 1")
+             tn_sym_max(r->syms, s, tn_sym_neg(r->syms, s)), unary_keep_positive, "|x|")
+TN_NUMBER_OP(neg, TN_SET_FLOATS | TN_SET_INTS, -x, (int64_t)(0 - (uint64_t)x), tn_sym_neg(r->syms, s), tn_elem_negate,
+             "-x")
+TN_NUMBER_OP(sign, TN_SET_NUMBERS, unary_sign(x), (x > 0) - (x < 0), unary_sign_sym(r, s), unary_no_fraction,
+             "-1, 0 or 1")
 TN_NUMBER_OP(relu, TN_SET_FLOATS | TN_SET_INTS, x < 0 ? 0 : x, x < 0 ? 0 : x,
-             tn_sym_max(r->syms, s, tn_sym_int(r->syms, 0)), "max(x, 0)")
-TN_NUMBER_OP(ceil, TN_SET_FLOATS, ceil(x), x, s, "smallest integer >= x")
-TN_NUMBER_OP(floor, TN_SET_FLOATS, floor(x), x, s, "largest integer <= x")
-TN_NUMBER_OP(round, TN_SET_FLOATS, nearbyint(x), x, s, "nearest integer, halves to even")
+             tn_sym_max(r->syms, s, tn_sym_int(r->syms, 0)), unary_keep_positive, "max(x, 0)")
+TN_NUMBER_OP(ceil, TN_SET_FLOATS, ceil(x), x, s, unary_up, "smallest integer >= x")
+TN_NUMBER_OP(floor, TN_SET_FLOATS, floor(x), x, s, unary_down, "largest integer <= x")
+TN_NUMBER_OP(round, TN_SET_FLOATS, nearbyint(x), x, s, unary_even, "nearest integer, halves to even")
 
 TN_FLOAT_OP(exp, 1e-6, exp(x), "e^x", {0})
 TN_FLOAT_OP(log, 1e-6, log(x), "natural logarithm", {0})

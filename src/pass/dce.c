@@ -46,7 +46,7 @@ static void dce_mark_type(dce *d, const tn_type *t, bool with_content) {
   for (int j = 0; tn_type_has_rank(t) && j < t->rank; j++) dce_mark_expression(d, t->dims[j]);
   const int64_t n = with_content ? tn_type_content_count(t) : 0;
   for (int64_t i = 0; i < n; i++)
-    if (t->content[i].kind == TN_ELEM_SYM) dce_mark_expression(d, t->content[i].sym);
+    if (t->content[i].sym) dce_mark_expression(d, t->content[i].sym);
 }
 
 static void dce_follow_node(dce *d, const tn_node *node) {

@@ -254,7 +254,7 @@ static void emit_code_use_type(emit_code_used *u, const tn_value *v) {
   for (int j = 0; tn_type_has_rank(t) && j < t->rank; j++) tn_sym_symbols(syms, t->dims[j], emit_code_use, u);
   const int64_t n = u->emit->pass->plan->store[v->id] == TN_STORE_SHAPE ? tn_type_content_count(t) : 0;
   for (int64_t i = 0; i < n; i++)
-    if (t->content[i].kind == TN_ELEM_SYM) tn_sym_symbols(syms, t->content[i].sym, emit_code_use, u);
+    if (t->content[i].sym) tn_sym_symbols(syms, t->content[i].sym, emit_code_use, u);
 }
 
 static tn_status emit_code_use_node(void *arg, tn_node *node) {

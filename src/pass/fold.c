@@ -36,7 +36,7 @@ static const tn_lit *fold_content_lit(const fold *f, const tn_type *t) {
   const bool is_float = tn_dtype_is_float(t->dtype);
   for (int64_t i = 0; i < n; i++) {
     const tn_elem *e = &t->content[i];
-    if (e->kind == TN_ELEM_NONE || (e->kind == TN_ELEM_SYM && !tn_sym_is_int(e->sym))) return NULL;
+    if (e->kind != TN_ELEM_F64 && (e->kind != TN_ELEM_SYM || !tn_sym_is_int(e->sym))) return NULL;
     if (e->kind == TN_ELEM_F64 && !is_float) return NULL;
   }
   tn_lit *lit = tn_lit_new(&f->graph->ctx->arena, t->dtype, t->rank, dims);
