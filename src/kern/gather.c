@@ -73,12 +73,16 @@ TN_KERNEL(gather_elements, TN_K_SIZES) {
                        (long long)x->dims[d]);
   TN_TRY(tn_k_out(k, 0, at->rank, at->dims));
   tn_k_strides(x->rank, x->dims, strides);
-  for (int64_t i = 0; i < at->count; i++) {
-    int64_t place;
-    TN_TRY(gather_index(k, at, i, x->dims[axis], &place));
-    const int64_t from = tn_k_dot(x->rank, index, strides) + (place - index[axis]) * strides[axis];
-    tn_copy_element(x->dtype, k->out[0]->data, i, x->data, from);
-    (void)tn_k_next(at->rank, at->dims, index);
+  const int last = x->rank - 1;
+  const int64_t row = at->dims[last], step = axis == last ? 0 : 1;
+  for (int64_t i = 0; i < at->count; i += row) {
+    const int64_t base = tn_k_dot(last, index, strides) - (axis == last ? 0 : index[axis] * strides[axis]);
+    for (int64_t e = 0; e < row; e++) {
+      int64_t place;
+      TN_TRY(gather_index(k, at, i + e, x->dims[axis], &place));
+      tn_copy_element(x->dtype, k->out[0]->data, i + e, x->data, base + e * step + place * strides[axis]);
+    }
+    (void)tn_k_next(last, at->dims, index);
   }
   return TN_OK;
 }

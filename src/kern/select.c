@@ -35,12 +35,15 @@ TN_KERNEL(non_zero, TN_K_SIZES) {
   for (int64_t i = 0; i < x->count; i++) dims[1] += select_is_nonzero(x, i);
   TN_TRY(tn_k_out(k, 0, 2, dims));
   int64_t *const y = k->out[0]->data;
-  for (int64_t i = 0; i < x->count; i++) {
-    if (select_is_nonzero(x, i)) {
-      for (int d = 0; d < x->rank; d++) y[d * dims[1] + at] = index[d];
+  const int last = x->rank - 1;
+  for (int64_t i = 0, row = x->rank > 0 ? x->dims[last] : 1; i < x->count; i += row) {
+    for (int64_t e = 0; e < row; e++) {
+      if (!select_is_nonzero(x, i + e)) continue;
+      for (int d = 0; d < last; d++) y[d * dims[1] + at] = index[d];
+      if (last >= 0) y[last * dims[1] + at] = e;
       at++;
     }
-    (void)tn_k_next(x->rank, x->dims, index);
+    (void)tn_k_next(last, x->dims, index);
   }
   return TN_OK;
 }
