@@ -43,7 +43,10 @@ static tn_status control_param(const control *c, uint32_t i, const tn_karg *src)
   const uint32_t v = (uint32_t)c->s->p->operands[c->body->params.first + i];
   const tn_pvalue *x = &c->s->p->values[v];
   if (!src) return control_fail(c, TN_MISMATCH, "'%s' is missing", x->name);
-  if ((uint8_t)src->kind != x->kind || (x->dtype && src->dtype && x->dtype != src->dtype))
+  /* An optional may come back filled, as what it holds: the operators on optionals take both. */
+  if ((uint8_t)src->kind != x->kind && x->kind != TN_KARG_OPTIONAL)
+    return control_fail(c, TN_MISMATCH, "'%s' is of another kind than expected", x->name);
+  if (x->dtype && src->dtype && x->dtype != src->dtype)
     return control_fail(c, TN_MISMATCH, "'%s' is %s, expected %s", x->name, tn_dtype_name(src->dtype),
                         tn_dtype_name((tn_dtype)x->dtype));
   if (x->rank >= 0 && src->rank != x->rank)
