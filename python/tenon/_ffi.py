@@ -1,4 +1,4 @@
-"""Declarations of include/tenon/tenon.h for ctypes. test/api/ffi_test.py compares them with the header."""
+"""Declarations of include/tenon/tenon.h for ctypes. test/api/ffi.py compares them with the header."""
 import ctypes
 import ctypes.util
 import os

@@ -84,8 +84,9 @@ static tn_status reshape_known(tn_rule *r, int n, tn_sym *dims) {
   }
   tn_rule_set(r, 0, n, dims);
   if (!total || unknown || (maybe && rest >= 0)) return TN_OK;
-  return tn_rule_demand(r, tn_sym_eq(t, count, total), "cannot reshape %s elements to %s", tn_sym_text(t, total),
-                        tn_sym_text(t, count));
+  const tn_sym fits = tn_sym_eq(t, count, total);
+  if (maybe) return tn_rule_demand(r, fits, "cannot reshape %s elements to the target given", tn_sym_text(t, total));
+  return tn_rule_demand(r, fits, "cannot reshape %s elements to %s", tn_sym_text(t, total), tn_sym_text(t, count));
 }
 
 static tn_status reshape_shape(tn_rule *r) {
