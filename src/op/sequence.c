@@ -44,6 +44,18 @@ static void sequence_set_item(tn_rule *r, int i, const tn_type *elem) {
   tn_rule_set(r, i, elem->rank, dims);
 }
 
+/* The node that made the sequence of input i, where that is operator `name`; its operands tell what the type of a
+ * sequence does not hold. */
+static const tn_node *sequence_maker(const tn_rule *r, int i, const char *name) {
+  const tn_value *v = r->node->in[i];
+  while (v->def && strcmp(v->def->op->name, "identity") == 0) v = v->def->in[0];
+  return v->def && strcmp(v->def->op->name, name) == 0 ? v->def : NULL;
+}
+
+static int64_t sequence_attr(const tn_node *node, const char *name) {
+  return node->attrs[tn_op_attr_index(node->op, name)].i;
+}
+
 static tn_status sequence_no_type(tn_rule *r) {
   (void)r; /* the shape rule gives the whole type */
   return TN_OK;
@@ -172,6 +184,16 @@ TN_OP(sequence_erase){
 };
 
 static tn_status sequence_at_shape(tn_rule *r) {
+  const tn_node *const made = sequence_maker(r, 0, "sequence_construct");
+  int64_t n, *at;
+  if (made && tn_rule_const_ints(r, 1, &n, &at) && n == 1) {
+    const int64_t place = at[0] < 0 ? at[0] + made->n_in : at[0];
+    if (place < 0 || place >= made->n_in)
+      return tn_rule_fail(r, TN_MISMATCH, "position %lld is outside a sequence of %d", (long long)at[0], made->n_in);
+    r->out[0] = made->in[place]->type;
+    r->out[0].content = NULL;
+    return TN_OK;
+  }
   sequence_set_item(r, 0, sequence_elem(r->in[0]));
   return TN_OK;
 }
@@ -192,6 +214,28 @@ TN_OP(sequence_at){
     .doc = "one item",
 };
 
+static tn_sym sequence_count(tn_rule *r) {
+  const tn_node *const made = sequence_maker(r, 0, "sequence_construct");
+  const tn_node *const split = made ? NULL : sequence_maker(r, 0, "split_to_sequence");
+  if (made) return tn_sym_int(r->syms, made->n_in);
+  if (!split || !tn_type_has_rank(&split->in[0]->type)) return NULL;
+  const tn_type *const x = &split->in[0]->type, *const parts =
+                                                    split->n_in > 1 && split->in[1] ? &split->in[1]->type : NULL;
+  const int64_t axis = sequence_attr(split, "axis"), at = axis < 0 ? axis + x->rank : axis;
+  if (at < 0 || at >= x->rank) return NULL;
+  if (!parts) return x->dims[at];
+  if (parts->rank == 1) return parts->dims[0];
+  const bool known = parts->rank == 0 && parts->content && parts->content[0].kind == TN_ELEM_SYM;
+  return known && tn_sym_bounds(r->syms, parts->content[0].sym).lo >= 1
+             ? tn_sym_ceildiv(r->syms, x->dims[at], parts->content[0].sym)
+             : NULL;
+}
+static tn_status sequence_length_value(tn_rule *r) {
+  const tn_sym n = sequence_count(r);
+  const tn_elem e = n ? tn_elem_sym(n) : (tn_elem){0};
+  if (n) tn_rule_set_content(r, 0, &e);
+  return TN_OK;
+}
 static tn_status sequence_length_eval(tn_eval *e) {
   tn_lit *y;
   TN_TRY(tn_eval_out(e, 0, TN_I64, 0, NULL, &y));
@@ -204,6 +248,7 @@ TN_OP(sequence_length){
     .out = {{"length", TN_SET(I64)}},
     .type = tn_type_i64,
     .shape = tn_shape_scalar,
+    .value = sequence_length_value,
     .eval = sequence_length_eval,
     .kernel = "sequence_length",
     .traits = TN_TRAIT_PURE,
@@ -296,6 +341,28 @@ TN_OP(split_to_sequence){
     .doc = "a tensor cut along an axis",
 };
 
+/* The size along the axis where the items came from one tensor cut there, or from operands of known sizes. */
+static tn_sym concat_from_sequence_size(tn_rule *r, int axis, bool new_axis) {
+  const tn_node *const made = sequence_maker(r, 0, "sequence_construct");
+  const tn_node *const split = made ? NULL : sequence_maker(r, 0, "split_to_sequence");
+  if (made && new_axis) return tn_sym_int(r->syms, made->n_in);
+  if (made) {
+    tn_sym sum = tn_sym_int(r->syms, 0);
+    for (int i = 0; i < made->n_in; i++) {
+      const tn_type *const item = &made->in[i]->type;
+      if (!tn_type_has_rank(item) || axis >= item->rank || !item->dims[axis]) return NULL;
+      sum = tn_sym_add(r->syms, sum, item->dims[axis]);
+    }
+    return sum;
+  }
+  if (!split || !tn_type_has_rank(&split->in[0]->type)) return NULL;
+  const tn_type *const x = &split->in[0]->type;
+  const bool keeps = (split->n_in > 1 && split->in[1]) || sequence_attr(split, "keepdims");
+  const int64_t cut = sequence_attr(split, "axis"), at = cut < 0 ? cut + x->rank : cut;
+  const bool undone = keeps ? !new_axis && at == axis : new_axis; /* without the axis its length is the count */
+  return undone && at >= 0 && at < x->rank ? x->dims[at] : NULL;
+}
+
 static tn_status concat_from_sequence_shape(tn_rule *r) {
   const tn_type *const elem = sequence_elem(r->in[0]);
   const bool new_axis = tn_rule_int(r, "new_axis") != 0;
@@ -305,7 +372,7 @@ static tn_status concat_from_sequence_shape(tn_rule *r) {
   TN_TRY(tn_rule_axis(r, "axis", tn_rule_int(r, "axis"), elem->rank + new_axis, &axis));
   tn_sym *const dims = tn_rule_dims(r, elem->rank + new_axis);
   for (int d = 0, from = 0; d < elem->rank + new_axis; d++) {
-    const tn_sym known = d == axis ? NULL : elem->dims[from];
+    const tn_sym known = d == axis ? concat_from_sequence_size(r, axis, new_axis) : elem->dims[from];
     if (d != axis || !new_axis) from++;
     dims[d] = known ? known : tn_rule_fresh(r, 0, d, 0, NULL);
   }
