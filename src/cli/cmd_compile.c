@@ -6,10 +6,12 @@
 static int compile_write(const char *model, const char *out, const tn_compile_options *o) {
   tn_program *program = NULL;
   tn_report *report = NULL;
-  int status = tn_cli_report(tn_compile_file(model, o, &program, &report), report);
+  const tn_status compiled = tn_compile_file(model, o, &program, &report);
+  int status = tn_cli_report(compiled, report);
   if (status != TN_EXIT_OK) return status;
   report = NULL;
-  status = tn_cli_report(tn_program_save(program, out, &report), report);
+  const tn_status saved = tn_program_save(program, out, &report);
+  status = tn_cli_report(saved, report);
   tn_program_free(program);
   struct stat info;
   if (status == TN_EXIT_OK && stat(out, &info) == 0) printf("%s: %lld bytes\n", out, (long long)info.st_size);

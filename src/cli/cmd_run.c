@@ -85,9 +85,9 @@ static int run_create(run_state *s) {
     status = tn_feeds_make(s->program, &(tn_feed_request){&a->inputs, &a->dims, (uint64_t)a->seed}, &s->feeds);
   if (status != TN_EXIT_OK) return status;
   report = NULL;
-  if (!a->compare) return tn_cli_report(tn_session_create(s->program, &so, &s->session, &report), report);
-  const tn_status created = tn_oracle_create(a->model, &o, &so, &s->session, &s->oracle, &report);
-  if (created == TN_OK) { /* its warnings were printed */
+  const tn_status created = a->compare ? tn_oracle_create(a->model, &o, &so, &s->session, &s->oracle, &report)
+                                       : tn_session_create(s->program, &so, &s->session, &report);
+  if (created == TN_OK) { /* the oracle's warnings were printed when compiling */
     tn_report_release(report);
     return TN_EXIT_OK;
   }

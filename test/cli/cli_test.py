@@ -185,6 +185,7 @@ class Run(unittest.TestCase):
         program = self.path("dynamic.tnp")
         out = tenon("compile", EXAMPLE, "-o", program)[0]
         self.assertEqual(out, f"{program}: {os.path.getsize(program)} bytes\n")
+        self.assertIn("No such file or directory", tenon("compile", EXAMPLE, "-o", self.path("none/x.tnp"), status=6)[1])
         for inputs in [INPUTS, ["--input", "image=random:3x3x17x9", "--input", "tokens=random:3x64"]]:
             self.assertEqual(tenon("run", program, *inputs), tenon("run", EXAMPLE, *inputs))
 
