@@ -144,6 +144,7 @@ static tn_status emit_region_values(tn_emit *e, uint32_t region) {
   const tn_region *r = e->regions[region];
   tn_pregion *out = &e->out_regions[region];
   out->values.first = (uint32_t)e->values.n;
+  e->home = r;
   for (int k = 0; k < r->n_params; k++) TN_TRY(emit_value(e, r->params[k], region, k));
   for (const tn_node *node = r->first; node; node = node->next)
     for (int k = 0; k < node->n_out; k++)
@@ -275,6 +276,7 @@ static tn_status emit_start(tn_emit *e) {
   e->region_of = TN_NEW_ARRAY(e->side, uint32_t, g->n_regions + 1);
   e->value_of = TN_NEW_ARRAY(e->side, int32_t, g->n_values + 1);
   e->segment_of_node = TN_NEW_ARRAY(e->side, int32_t, g->n_nodes + 1);
+  e->slot_in = TN_NEW_ARRAY(e->side, tn_map, g->n_regions + 1);
   for (uint32_t i = 0; i < g->n_nodes; i++) e->segment_of_node[i] = TN_NO_INDEX;
   e->regions[e->n_regions++] = g->main;
   TN_TRY(tn_graph_walk(g, emit_number_regions, e));

@@ -30,8 +30,11 @@ typedef struct tn_emit {
   TN_VEC(uint32_t) symbols; /* symbol numbers in slot order */
   int64_t *slot_of_symbol;  /* -1: has none */
   uint32_t n_slots;
-  tn_map slot_of; /* expression -> slot + 1 */
-  tn_map *arm;    /* the same inside a guarded arm of select; NULL outside */
+  tn_map slot_of;        /* expression -> slot + 1 */
+  tn_map may_fail;       /* expression -> 0 or 1: divides by what is not constant */
+  tn_map *slot_in;       /* by number of a region: those that may fail and are computed when it is entered */
+  const tn_region *home; /* whose values or checks are being emitted */
+  tn_map *arm;           /* the same inside a guarded arm of select; NULL outside */
   tn_emit_segment *arm_segment;
 
   TN_VEC(tn_pvalue) values;

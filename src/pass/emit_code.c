@@ -1,6 +1,8 @@
 /* Expressions to shape code. An expression is computed once, in the segment where the last of its symbols appears; its
- * parts may be known earlier and then are computed there. Arms of a select that may fail (a division by zero, say) run
- * only when chosen, so what is computed inside an arm alone is not shared with code outside it. */
+ * parts may be known earlier and then are computed there. What may fail and only a nested region needs is computed when
+ * that region is entered: a branch that is not taken must not refuse a shape. Arms of a select that may fail (a
+ * division by zero, say) run only when chosen, so what is computed inside an arm alone is not shared with code outside
+ * it. */
 #include "pass/emit.h"
 
 enum { EMIT_MAX_DEPTH = 2000 };
@@ -10,9 +12,34 @@ static tn_status emit_code_never(const tn_emit *e, tn_sym x) {
                  tn_sym_text(e->graph->syms, x));
 }
 
+static bool emit_code_divides(tn_sym x) {
+  const bool divides = x->kind == TN_SYM_FLOORDIV || x->kind == TN_SYM_CEILDIV || x->kind == TN_SYM_MOD;
+  return divides && (!tn_sym_is_int(x->args[1]) || x->args[1]->k == 0);
+}
+
+static bool emit_code_may_fail(tn_emit *e, tn_sym x, int depth) {
+  uint64_t known;
+  if (x->n == 0) return x->kind == TN_SYM_OVERFLOW;
+  if (tn_map_find(&e->may_fail, tn_map_key(x), &known)) return known != 0;
+  bool fails = depth > EMIT_MAX_DEPTH || emit_code_divides(x);
+  for (uint32_t i = 0; i < x->n && !fails; i++) fails = emit_code_may_fail(e, x->args[i], depth + 1);
+  tn_map_set(e->side, &e->may_fail, tn_map_key(x), fails);
+  return fails;
+}
+
+/* Is x computed at the entry of the region at hand, though its symbols are known earlier? */
+static bool emit_code_stays_home(tn_emit *e, tn_sym x) {
+  if (!e->home || !e->home->owner || !emit_code_may_fail(e, x, 0)) return false;
+  return tn_known_on_entry(e->pass->known, tn_known_when(e->pass->known, x), e->home);
+}
+
 static tn_status emit_code_segment(tn_emit *e, tn_sym x, tn_emit_segment **out) {
   const tn_when w = tn_known_when(e->pass->known, x);
   if (!w.region) return emit_code_never(e, x);
+  if (emit_code_stays_home(e, x)) {
+    *out = e->segments.at[e->region_of[e->home->id]];
+    return TN_OK;
+  }
   int32_t index = (int32_t)e->region_of[w.region->id];
   if (w.after) {
     int32_t *of_node = &e->segment_of_node[w.after->id];
@@ -28,14 +55,18 @@ static tn_status emit_code_segment(tn_emit *e, tn_sym x, tn_emit_segment **out) 
 
 static bool emit_code_find(const tn_emit *e, tn_sym x, uint32_t *out_slot) {
   uint64_t found = 0;
-  if (!tn_map_find(&e->slot_of, tn_map_key(x), &found) && !(e->arm && tn_map_find(e->arm, tn_map_key(x), &found)))
-    return false;
+  bool has = tn_map_find(&e->slot_of, tn_map_key(x), &found) || (e->arm && tn_map_find(e->arm, tn_map_key(x), &found));
+  for (const tn_region *r = e->home; !has && r && r->owner; r = r->owner->region)
+    has = tn_map_find(&e->slot_in[e->region_of[r->id]], tn_map_key(x), &found);
+  if (!has) return false;
   *out_slot = (uint32_t)(found - 1);
   return true;
 }
 
 static void emit_code_remember(tn_emit *e, tn_sym x, uint32_t slot) {
-  tn_map_set(e->side, e->arm ? e->arm : &e->slot_of, tn_map_key(x), (uint64_t)slot + 1);
+  tn_map *map = e->arm ? e->arm : &e->slot_of;
+  if (!e->arm && emit_code_stays_home(e, x)) map = &e->slot_in[e->region_of[e->home->id]];
+  tn_map_set(e->side, map, tn_map_key(x), (uint64_t)slot + 1);
 }
 
 static uint32_t emit_code_add(tn_emit *e, tn_emit_segment *s, tn_shape_opcode op, uint32_t a, uint32_t b, int64_t imm) {
@@ -221,7 +252,11 @@ static tn_status emit_code_definitions(tn_emit *e, tn_sym x) {
     todo.n--;
     uint32_t slot;
     if (e->slot_of_symbol[symbol] >= 0) continue;
-    TN_TRY(emit_code_at(e, definition, 0, &slot));
+    const tn_region *home = e->home;
+    e->home = NULL; /* like any other symbol: where it is known */
+    const tn_status status = emit_code_at(e, definition, 0, &slot);
+    e->home = home;
+    TN_TRY(status);
     e->slot_of_symbol[symbol] = slot;
   }
   return TN_OK;
@@ -316,6 +351,7 @@ static tn_status emit_code_check(tn_emit *e, const tn_region *region, tn_sym con
   tn_emit_segment *s = NULL;
   uint32_t slot = 0;
   if (tn_sym_is_int(condition) && condition->k != 0) return TN_OK;
+  e->home = region;
   TN_TRY(tn_emit_expression(e, condition, &slot));
   TN_TRY(emit_code_segment(e, condition, &s));
   if (tn_known_on_entry(e->pass->known, tn_known_when(e->pass->known, condition), region))

@@ -115,6 +115,35 @@ TEST(arms_of_select_are_guarded) {
       run_to_emit, emit_look_select);
 }
 
+/* A size that divides by zero in a branch that is not taken is nobody's concern. */
+static void emit_look_branch(pass_run *r) {
+  const tn_program *p = emit_checked(r);
+  int64_t slots[256] = {0};
+  uint32_t at, divisions = 0;
+  const tn_psegment *s = &p->segments[p->regions[0].segment];
+  CHECK_EQ_I(tn_shape_run(p->code + s->code.first, s->code.n, slots, &at), TN_OK); /* all symbols are 0 */
+  for (uint32_t i = 0; i < p->n_code; i++) divisions += p->code[i].op == TN_SHAPE_CEILDIV;
+  CHECK(divisions > 0);
+}
+
+TEST(branches_that_are_not_taken_do_not_fail) {
+  run_ok(
+      "tenon 1\n"
+      "graph @main(%x: i64[], %d: i64[], %c: bool[]) -> (%y: ?) {\n"
+      "  %y = if(%c) region () {\n"
+      "    %k = const() {value = dense(i64[]: 10)} : i64[]\n"
+      "    %r = range(%x, %k, %d) : ?\n"
+      "    %n = neg(%r) : ?\n"
+      "    yield (%n)\n"
+      "  } region () {\n"
+      "    %m = const() {value = dense(i64[1]: 1)} : i64[1]\n"
+      "    %b = reshape(%x, %m) : ?\n"
+      "    yield (%b)\n"
+      "  } : ?\n"
+      "}\n",
+      run_to_emit, emit_look_branch);
+}
+
 static void emit_look_const(pass_run *r) {
   const tn_program *p = emit_checked(r);
   const tn_pvalue *w = &p->values[p->outputs[0].value];
