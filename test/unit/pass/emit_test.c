@@ -122,7 +122,7 @@ static void emit_look_branch(pass_run *r) {
   uint32_t at, divisions = 0;
   const tn_psegment *s = &p->segments[p->regions[0].segment];
   CHECK_EQ_I(tn_shape_run(p->code + s->code.first, s->code.n, slots, &at), TN_OK); /* all symbols are 0 */
-  for (uint32_t i = 0; i < p->n_code; i++) divisions += p->code[i].op == TN_SHAPE_CEILDIV;
+  for (uint32_t i = 0; i < p->n_code; i++) divisions += p->code[i].op == TN_SHAPE_FLOORDIV;
   CHECK(divisions > 0);
 }
 
