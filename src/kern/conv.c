@@ -93,6 +93,38 @@ static inline void conv_gather(const conv_job *j, const conv_segment *g, const f
   for (int64_t i = b; i < g->ox + g->n; i++) *d++ = 0.0f;
 }
 
+typedef struct conv_walk { /* position in the unfolded input's rows: channel, outer tap, tap of the last axis */
+  const float *plane;
+  int64_t t, kx;
+} conv_walk;
+
+static conv_walk conv_walk_from(const tn_krows *r, const float *x, int64_t k) {
+  return (conv_walk){x + k / (r->kernel * r->taps) * r->rows_in * r->in, k / r->kernel % r->taps, k % r->kernel};
+}
+
+static inline void conv_walk_next(const tn_krows *r, conv_walk *w) {
+  if (++w->kx < r->kernel) return;
+  w->kx = 0;
+  if (++w->t < r->taps) return;
+  w->t = 0;
+  w->plane += r->rows_in * r->in;
+}
+
+/* A full panel inside one output row whose taps all lie inside the input row. */
+static inline void conv_pack_inside(const conv_job *j, const float *x, const conv_segment *g, int64_t k0, int64_t kc,
+                                    const int nr, float *out) {
+  const tn_krows *r = &j->rows;
+  conv_walk w = conv_walk_from(r, x, k0);
+  const int64_t *map = r->map + g->row;
+  for (int64_t k = 0; k < kc; k++, out += nr, conv_walk_next(r, &w)) {
+    const int64_t row = map[w.t * r->rows_out];
+    if (row < 0)
+      memset(out, 0, (size_t)nr * sizeof *out);
+    else
+      memcpy(out, w.plane + row * r->in + g->ox + w.kx * r->dilation - r->lo, (size_t)nr * sizeof *out);
+  }
+}
+
 /* Panel of columns [p, p + n), rows [k0, k0 + kc) of the unfolded input. */
 static void conv_pack_panel(const conv_job *j, const float *x, int64_t p, int64_t n, int64_t k0, int64_t kc,
                             float *out) {
@@ -100,20 +132,21 @@ static void conv_pack_panel(const conv_job *j, const float *x, int64_t p, int64_
   const int nr = j->isa->nr;
   conv_segment seg[TN_GEMM_MAX_NR];
   const int n_seg = conv_segments(r, p, n, seg);
+  if (n_seg == 1 && n == nr && r->stride == 1 && seg->ox >= j->first[0] && seg->ox + n <= j->last[r->kernel - 1]) {
+    if (nr == 16) /* a width the compiler knows makes straight moves */
+      conv_pack_inside(j, x, seg, k0, kc, 16, out);
+    else
+      conv_pack_inside(j, x, seg, k0, kc, nr, out);
+    return;
+  }
   if (n < nr) memset(out, 0, (size_t)(kc * nr) * sizeof *out);
-  int64_t kx = k0 % r->kernel, t = k0 / r->kernel % r->taps;
-  const float *plane = x + k0 / (r->kernel * r->taps) * r->rows_in * r->in;
-  for (int64_t k = 0; k < kc; k++, out += nr) {
-    const int64_t *map = r->map + t * r->rows_out;
+  conv_walk w = conv_walk_from(r, x, k0);
+  for (int64_t k = 0; k < kc; k++, out += nr, conv_walk_next(r, &w)) {
+    const int64_t *map = r->map + w.t * r->rows_out;
     for (int i = 0; i < n_seg; i++) {
       const int64_t row = map[seg[i].row];
-      conv_gather(j, &seg[i], row < 0 ? NULL : plane + row * r->in, kx, out);
+      conv_gather(j, &seg[i], row < 0 ? NULL : w.plane + row * r->in, w.kx, out);
     }
-    if (++kx < r->kernel) continue;
-    kx = 0;
-    if (++t < r->taps) continue;
-    t = 0;
-    plane += r->rows_in * r->in;
   }
 }
 
