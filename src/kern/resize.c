@@ -256,55 +256,70 @@ typedef struct resize_pass {
 } resize_pass;
 
 /* Rows (outer, output position) of inner elements. */
-#define RESIZE_PASS(T, NAME)                                              \
-  static void NAME(void *arg, int64_t begin, int64_t end, int worker) {   \
-    const resize_pass *p = arg;                                           \
-    const resize_axis *a = p->axis;                                       \
-    const int64_t inner = p->inner, taps = a->taps;                       \
-    (void)worker;                                                         \
-    for (int64_t r = begin; r < end; r++) {                               \
-      const T *s = (const T *)p->src + r / a->out * a->in * inner;        \
-      T *d = (T *)p->dst + r * inner;                                     \
-      const int64_t *index = a->index + r % a->out * taps;                \
-      const double *weight = a->weight + r % a->out * taps;               \
-      if (index[0] < 0) {                                                 \
-        for (int64_t i = 0; i < inner; i++) d[i] = (T)p->extrapolation;   \
-        continue;                                                         \
-      }                                                                   \
-      if (taps == 2) {                                                    \
-        const T u = (T)weight[0], v = (T)weight[1];                       \
-        const T *s0 = s + index[0] * inner, *s1 = s + index[1] * inner;   \
-        for (int64_t i = 0; i < inner; i++) d[i] = u * s0[i] + v * s1[i]; \
-        continue;                                                         \
-      }                                                                   \
-      for (int64_t i = 0; i < inner; i++) d[i] = 0;                       \
-      for (int64_t t = 0; t < taps; t++) {                                \
-        const T w = (T)weight[t];                                         \
-        const T *from = s + index[t] * inner;                             \
-        for (int64_t i = 0; i < inner; i++) d[i] += w * from[i];          \
-      }                                                                   \
-    }                                                                     \
+#define RESIZE_PASS(T, NAME)                                                                                      \
+  static void NAME(void *arg, int64_t begin, int64_t end, int worker) {                                           \
+    const resize_pass *p = arg;                                                                                   \
+    const resize_axis *a = p->axis;                                                                               \
+    const int64_t inner = p->inner, taps = a->taps;                                                               \
+    (void)worker;                                                                                                 \
+    for (int64_t r = begin, step; r < end; r += step) {                                                           \
+      const T *s = (const T *)p->src + r / a->out * a->in * inner;                                                \
+      T *d = (T *)p->dst + r * inner;                                                                             \
+      const int64_t *index = a->index + r % a->out * taps;                                                        \
+      const double *weight = a->weight + r % a->out * taps;                                                       \
+      step = 1;                                                                                                   \
+      if (inner == 1 && taps == 2) {                                                                              \
+        step = a->out - r % a->out < end - r ? a->out - r % a->out : end - r;                                     \
+        for (int64_t i = 0; i < step; i++) {                                                                      \
+          const int64_t *at = index + 2 * i;                                                                      \
+          d[i] = at[0] < 0 ? (T)p->extrapolation : (T)weight[2 * i] * s[at[0]] + (T)weight[2 * i + 1] * s[at[1]]; \
+        }                                                                                                         \
+        continue;                                                                                                 \
+      }                                                                                                           \
+      if (index[0] < 0) {                                                                                         \
+        for (int64_t i = 0; i < inner; i++) d[i] = (T)p->extrapolation;                                           \
+        continue;                                                                                                 \
+      }                                                                                                           \
+      if (taps == 2) {                                                                                            \
+        const T u = (T)weight[0], v = (T)weight[1];                                                               \
+        const T *s0 = s + index[0] * inner, *s1 = s + index[1] * inner;                                           \
+        for (int64_t i = 0; i < inner; i++) d[i] = u * s0[i] + v * s1[i];                                         \
+        continue;                                                                                                 \
+      }                                                                                                           \
+      for (int64_t i = 0; i < inner; i++) d[i] = 0;                                                               \
+      for (int64_t t = 0; t < taps; t++) {                                                                        \
+        const T w = (T)weight[t];                                                                                 \
+        const T *from = s + index[t] * inner;                                                                     \
+        for (int64_t i = 0; i < inner; i++) d[i] += w * from[i];                                                  \
+      }                                                                                                           \
+    }                                                                                                             \
   }
 RESIZE_PASS(float, resize_pass_f32)
 RESIZE_PASS(double, resize_pass_f64)
 #undef RESIZE_PASS
 
-static void resize_copy_one(char *d, const char *s, size_t size) {
-  switch (size) { /* sizes the compiler can see become single moves */
+/* d[i] = s[index[i]] for elements of `size` bytes; an index of -1 gives `fill`. */
+TN_INLINE void resize_gather_size(char *d, const char *s, const int64_t *index, int64_t n, const char *fill,
+                                  const size_t size) {
+  for (int64_t i = 0; i < n; i++) memcpy(d + (size_t)i * size, index[i] < 0 ? fill : s + (size_t)index[i] * size, size);
+}
+
+static void resize_gather(char *d, const char *s, const int64_t *index, int64_t n, const char *fill, size_t size) {
+  switch (size) { /* sizes the compiler knows become single moves */
     case 1:
-      memcpy(d, s, 1);
+      resize_gather_size(d, s, index, n, fill, 1);
       break;
     case 2:
-      memcpy(d, s, 2);
+      resize_gather_size(d, s, index, n, fill, 2);
       break;
     case 4:
-      memcpy(d, s, 4);
+      resize_gather_size(d, s, index, n, fill, 4);
       break;
     case 8:
-      memcpy(d, s, 8);
+      resize_gather_size(d, s, index, n, fill, 8);
       break;
     default:
-      memcpy(d, s, size);
+      resize_gather_size(d, s, index, n, fill, size);
   }
 }
 
@@ -313,18 +328,21 @@ static void resize_pass_nearest(void *arg, int64_t begin, int64_t end, int worke
   const resize_axis *a = p->axis;
   const size_t row = (size_t)p->inner * p->size;
   (void)worker;
-  for (int64_t r = begin; r < end; r++) {
-    const int64_t index = a->index[r % a->out];
+  for (int64_t r = begin; r < end;) {
+    const int64_t at = r % a->out;
     char *d = (char *)p->dst + (size_t)r * row;
-    if (index < 0) {
-      for (int64_t i = 0; i < p->inner; i++) memcpy(d + (size_t)i * p->size, p->fill, p->size);
+    const char *s = (const char *)p->src + (size_t)(r / a->out * a->in) * row;
+    if (p->inner == 1) {
+      const int64_t n = a->out - at < end - r ? a->out - at : end - r;
+      resize_gather(d, s, a->index + at, n, p->fill, p->size);
+      r += n;
       continue;
     }
-    const char *s = (const char *)p->src + (size_t)(r / a->out * a->in + index) * row;
-    if (p->inner == 1)
-      resize_copy_one(d, s, p->size);
+    if (a->index[at] >= 0)
+      memcpy(d, s + (size_t)a->index[at] * row, row);
     else
-      memcpy(d, s, row);
+      for (int64_t i = 0; i < p->inner; i++) memcpy(d + (size_t)i * p->size, p->fill, p->size);
+    r++;
   }
 }
 
