@@ -7,7 +7,7 @@ set(tn_warnings
     -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition -Wvla -Wundef
     -Wwrite-strings -Wcast-qual -Wcast-align -Wpointer-arith -Wformat=2 -Wimplicit-fallthrough -Wnull-dereference
     -Wdouble-promotion -Wconversion -Wno-missing-field-initializers
-    -Wno-maybe-uninitialized) # gcc's depends on the optimiser and misreads statuses; clang's own check stays
+    $<$<C_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>) # gcc's depends on the optimiser and misreads statuses; clang's own check stays
 if(TENON_WERROR)
   list(APPEND tn_warnings -Werror)
 endif()
