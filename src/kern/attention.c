@@ -40,47 +40,48 @@ static int64_t attn_at(const tn_rows *r, int64_t b, int64_t h, int64_t s) {
 }
 
 /* A row of n scores becomes weights; `out`, when there, receives the stage that was asked for. */
-#define ATTN_ROW(T, NAME, EXP, TANH)                                                                             \
-  static void NAME(const tn_attn *a, int64_t b, int64_t h, int64_t i, T *s, int64_t n, T *out) {                 \
-    int64_t lo, hi;                                                                                              \
-    attn_range(a, b, i, &lo, &hi);                                                                               \
-    hi = attn_min(hi, n);                                                                                        \
-    lo = attn_min(lo, hi);                                                                                       \
-    const T *const bias = a->bias.data ? (const T *)a->bias.data + attn_at(&a->bias, b, h, i) : NULL;            \
+#define ATTN_ROW(T, NAME, EXP, TANH)                                                                                  \
+  static void NAME(const tn_attn *a, int64_t b, int64_t h, int64_t i, T *s, int64_t n, T *out) {                      \
+    int64_t lo, hi;                                                                                                   \
+    attn_range(a, b, i, &lo, &hi);                                                                                    \
+    hi = attn_min(hi, n);                                                                                             \
+    lo = attn_min(lo, hi);                                                                                            \
+    const T *const bias = a->bias.data ? (const T *)a->bias.data + attn_at(&a->bias, b, h, i) : NULL;                 \
     const uint8_t *const allow = a->allow.data ? (const uint8_t *)a->allow.data + attn_at(&a->allow, b, h, i) : NULL; \
-    if (out && a->scores_kind == TN_SCORES_RAW) memcpy(out, s, (size_t)n * sizeof *s);                           \
-    const T cap = (T)a->softcap;                                                                                 \
-    if (cap > 0)                                                                                                 \
-      for (int64_t j = 0; j < n; j++) s[j] = cap * TANH(s[j] / cap);                                             \
-    if (out && a->scores_kind == TN_SCORES_CAPPED) memcpy(out, s, (size_t)n * sizeof *s);                        \
-    if (bias)                                                                                                    \
-      for (int64_t j = lo; j < hi; j++) s[j] += bias[j * a->bias_step];                                          \
-    if (allow)                                                                                                   \
-      for (int64_t j = lo; j < hi; j++) s[j] = allow[j * a->bias_step] ? s[j] : (T)-INFINITY;                    \
-    for (int64_t j = 0; j < lo; j++) s[j] = (T)-INFINITY;                                                        \
-    for (int64_t j = hi; j < n; j++) s[j] = (T)-INFINITY;                                                        \
-    if (out && a->scores_kind == TN_SCORES_BIASED) memcpy(out, s, (size_t)n * sizeof *s);                        \
-    const bool has_sink = a->sink || a->has_zero_sink;                                                           \
-    const T sink = a->sink ? ((const T *)a->sink)[h] : 0;                                                        \
-    T m = has_sink ? sink : (T)-INFINITY, sum = 0;                                                               \
-    for (int64_t j = lo; j < hi; j++) m = s[j] > m ? s[j] : m;                                                   \
-    bool is_empty = !(m > (T)-INFINITY);                                                                         \
-    for (int64_t j = lo; is_empty && j < hi; j++) is_empty = !isnan(s[j]);                                       \
-    for (int64_t j = lo; j < hi; j++) s[j] = EXP(s[j] - m);                                                      \
-    for (int64_t j = lo; j < hi; j++) sum += s[j];                                                               \
-    if (has_sink) sum += EXP(sink - m);                                                                          \
-    const T factor = 1 / sum;                                                                                    \
-    for (int64_t j = lo; j < hi; j++) s[j] = is_empty ? 0 : s[j] * factor;                                       \
-    for (int64_t j = 0; j < lo; j++) s[j] = 0;                                                                   \
-    for (int64_t j = hi; j < n; j++) s[j] = 0;                                                                   \
-    if (out && a->scores_kind == TN_SCORES_SOFTMAX) memcpy(out, s, (size_t)n * sizeof *s);                       \
+    if (out && a->scores_kind == TN_SCORES_RAW) memcpy(out, s, (size_t)n * sizeof *s);                                \
+    const T cap = (T)a->softcap;                                                                                      \
+    if (cap > 0)                                                                                                      \
+      for (int64_t j = 0; j < n; j++) s[j] = cap * TANH(s[j] / cap);                                                  \
+    if (out && a->scores_kind == TN_SCORES_CAPPED) memcpy(out, s, (size_t)n * sizeof *s);                             \
+    if (bias)                                                                                                         \
+      for (int64_t j = lo; j < hi; j++) s[j] += bias[j * a->bias_step];                                               \
+    if (allow)                                                                                                        \
+      for (int64_t j = lo; j < hi; j++) s[j] = allow[j * a->bias_step] ? s[j] : (T)-INFINITY;                         \
+    for (int64_t j = 0; j < lo; j++) s[j] = (T)-INFINITY;                                                             \
+    for (int64_t j = hi; j < n; j++) s[j] = (T)-INFINITY;                                                             \
+    if (out && a->scores_kind == TN_SCORES_BIASED) memcpy(out, s, (size_t)n * sizeof *s);                             \
+    const bool has_sink = a->sink || a->has_zero_sink;                                                                \
+    const T sink = a->sink ? ((const T *)a->sink)[h] : 0;                                                             \
+    T m = has_sink ? sink : (T)-INFINITY, sum = 0;                                                                    \
+    for (int64_t j = lo; j < hi; j++) m = s[j] > m ? s[j] : m;                                                        \
+    bool is_empty = !(m > (T)-INFINITY);                                                                              \
+    for (int64_t j = lo; is_empty && j < hi; j++) is_empty = !isnan(s[j]);                                            \
+    for (int64_t j = lo; j < hi; j++) s[j] = EXP(s[j] - m);                                                           \
+    for (int64_t j = lo; j < hi; j++) sum += s[j];                                                                    \
+    if (has_sink) sum += EXP(sink - m);                                                                               \
+    const T factor = 1 / sum;                                                                                         \
+    for (int64_t j = lo; j < hi; j++) s[j] = is_empty ? 0 : s[j] * factor;                                            \
+    for (int64_t j = 0; j < lo; j++) s[j] = 0;                                                                        \
+    for (int64_t j = hi; j < n; j++) s[j] = 0;                                                                        \
+    if (out && a->scores_kind == TN_SCORES_SOFTMAX) memcpy(out, s, (size_t)n * sizeof *s);                            \
   }
 ATTN_ROW(float, attn_row_f32, tn_expf, tanhf)
 ATTN_ROW(double, attn_row_f64, exp, tanh)
 #undef ATTN_ROW
 
 /* s[m, n] = scale * q k^T */
-static void attn_scores(const attn_job *j, const float *q, const float *k, int64_t m, int64_t n, float *s, float *work) {
+static void attn_scores(const attn_job *j, const float *q, const float *k, int64_t m, int64_t n, float *s,
+                        float *work) {
   const tn_attn *const a = j->a;
   if (m < 4) {
     for (int64_t i = 0; i < m; i++)
@@ -88,8 +89,18 @@ static void attn_scores(const attn_job *j, const float *q, const float *k, int64
         s[i * n + c] = (float)a->scale * j->isa->dot(q + i * a->q.step[2], k + c * a->k.step[2], a->d);
     return;
   }
-  const tn_gemm g = {.m = m, .n = n, .k = a->d, .a = q, .a_rs = a->q.step[2], .a_cs = 1, .b = k, .b_rs = 1,
-                     .b_cs = a->k.step[2], .alpha = (float)a->scale, .c = s, .ldc = n};
+  const tn_gemm g = {.m = m,
+                     .n = n,
+                     .k = a->d,
+                     .a = q,
+                     .a_rs = a->q.step[2],
+                     .a_cs = 1,
+                     .b = k,
+                     .b_rs = 1,
+                     .b_cs = a->k.step[2],
+                     .alpha = (float)a->scale,
+                     .c = s,
+                     .ldc = n};
   tn_gemm_run(j->isa, &g, NULL, work);
 }
 
@@ -102,15 +113,24 @@ static void attn_block_f32(const attn_job *j, int64_t b, int64_t h, int64_t i0, 
     n = attn_max(n, hi);
   }
   if (a->scores) n = a->n_kv;
-  attn_scores(j, (const float *)a->q.data + attn_at(&a->q, b, h, i0), (const float *)a->k.data + attn_at(&a->k, b, kv, 0),
-              m, n, s, work);
+  attn_scores(j, (const float *)a->q.data + attn_at(&a->q, b, h, i0),
+              (const float *)a->k.data + attn_at(&a->k, b, kv, 0), m, n, s, work);
   for (int64_t i = 0; i < m; i++) {
     const int64_t at = ((b * a->heads + h) * a->n_q + i0 + i) * a->n_kv;
     attn_row_f32(a, b, h, i0 + i, s + i * n, n, a->scores ? (float *)a->scores + at : NULL);
   }
-  const tn_gemm g = {.m = m, .n = a->dv, .k = n, .a = s, .a_rs = n, .a_cs = 1, .alpha = 1,
-                     .b = (const float *)a->v.data + attn_at(&a->v, b, kv, 0), .b_rs = a->v.step[2], .b_cs = 1,
-                     .c = (float *)a->y.data + attn_at(&a->y, b, h, i0), .ldc = a->y.step[2]};
+  const tn_gemm g = {.m = m,
+                     .n = a->dv,
+                     .k = n,
+                     .a = s,
+                     .a_rs = n,
+                     .a_cs = 1,
+                     .alpha = 1,
+                     .b = (const float *)a->v.data + attn_at(&a->v, b, kv, 0),
+                     .b_rs = a->v.step[2],
+                     .b_cs = 1,
+                     .c = (float *)a->y.data + attn_at(&a->y, b, h, i0),
+                     .ldc = a->y.step[2]};
   tn_gemm_run(j->isa, &g, NULL, work);
 }
 
@@ -164,7 +184,8 @@ tn_status tn_attn_run(tn_kcall *k, const tn_attn *a) {
     return tn_k_fail(k, TN_LIMIT, "attention is too large");
   j.score_floats = (j.score_floats + 15) / 16 * 16;
   j.work_floats = (j.work_floats + 15) / 16 * 16;
-  if (!tn_mul_i64(j.work_floats, tn_pool_threads(k->pool), &all)) return tn_k_fail(k, TN_LIMIT, "attention is too large");
+  if (!tn_mul_i64(j.work_floats, tn_pool_threads(k->pool), &all))
+    return tn_k_fail(k, TN_LIMIT, "attention is too large");
   void *work;
   TN_TRY(tn_k_scratch_array(k, all, sizeof(float), &work));
   j.work = work;
@@ -212,8 +233,8 @@ static void attn_join(const tn_karg *past, attn_side *now, tn_dtype d, void *out
 static tn_status attn_past(tn_kcall *k, int i_past, int i_out, attn_side *side) {
   const tn_karg *const past = tn_k_in(k, i_past);
   tn_karg *const present = tn_k_outp(k, i_out);
-  if (past && (past->rank != 4 || past->dims[0] != side->batch || past->dims[1] != side->heads ||
-               past->dims[3] != side->size))
+  if (past &&
+      (past->rank != 4 || past->dims[0] != side->batch || past->dims[1] != side->heads || past->dims[3] != side->size))
     return tn_k_fail(k, TN_MISMATCH, "input %d does not fit the keys or values", i_past);
   if (!past && !present) return TN_OK;
   const int64_t total = side->rows + (past ? past->dims[2] : 0);
@@ -279,7 +300,7 @@ static tn_status attn_lengths(tn_kcall *k, tn_attn *a) {
 
 static tn_status attn_run(tn_kcall *k) {
   const tn_karg *const past = tn_k_in(k, 4);
-  attn_side q, key, v;
+  attn_side q = {0}, key = {0}, v = {0};
   TN_TRY(attn_side_of(k, k->in[0], tn_k_int(k, "q_num_heads", 0), "q", &q));
   TN_TRY(attn_side_of(k, k->in[1], tn_k_int(k, "kv_num_heads", 0), "k", &key));
   TN_TRY(attn_side_of(k, k->in[2], tn_k_int(k, "kv_num_heads", 0), "v", &v));
@@ -288,8 +309,17 @@ static tn_status attn_run(tn_kcall *k) {
   if (q.batch != key.batch || q.batch != v.batch || key.rows != v.rows || q.size != key.size || key.heads != v.heads ||
       key.heads < 1 || q.heads % key.heads != 0)
     return tn_k_fail(k, TN_MISMATCH, "q, k and v do not fit each other");
-  tn_attn a = {.dtype = k->in[0]->dtype, .batch = q.batch, .heads = q.heads, .kv_heads = key.heads, .n_q = q.rows,
-               .n_kv = key.rows, .d = q.size, .dv = v.size, .q = q.at, .k = key.at, .v = v.at};
+  tn_attn a = {.dtype = k->in[0]->dtype,
+               .batch = q.batch,
+               .heads = q.heads,
+               .kv_heads = key.heads,
+               .n_q = q.rows,
+               .n_kv = key.rows,
+               .d = q.size,
+               .dv = v.size,
+               .q = q.at,
+               .k = key.at,
+               .v = v.at};
   tn_karg *const y = k->out[0];
   if (y->count != a.batch * a.heads * a.n_q * a.dv) return tn_k_fail(k, TN_INTERNAL, "output 0 has another size");
   a.y = (tn_rows){y->data, {a.heads * a.n_q * a.dv, a.n_q * a.dv, a.dv}};
@@ -316,7 +346,7 @@ static tn_status attn_run(tn_kcall *k) {
 
 /* Sizes of the outputs from those of the inputs: the checks that count are attn_run's. */
 static tn_status attn_sizes(tn_kcall *k) {
-  attn_side q, key, v;
+  attn_side q = {0}, key = {0}, v = {0};
   TN_TRY(attn_side_of(k, k->in[0], tn_k_int(k, "q_num_heads", 0), "q", &q));
   TN_TRY(attn_side_of(k, k->in[1], tn_k_int(k, "kv_num_heads", 0), "k", &key));
   TN_TRY(attn_side_of(k, k->in[2], tn_k_int(k, "kv_num_heads", 0), "v", &v));

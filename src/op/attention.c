@@ -19,8 +19,8 @@ tn_status tn_attn_dims(tn_rule *r, int i, int64_t heads, const char *heads_name,
     return TN_OK;
   }
   if (heads < 1)
-    return tn_rule_fail(r, TN_INVALID, "attribute '%s' is %lld; operands of rank 3 need the number of heads", heads_name,
-                        (long long)heads);
+    return tn_rule_fail(r, TN_INVALID, "attribute '%s' is %lld; operands of rank 3 need the number of heads",
+                        heads_name, (long long)heads);
   tn_symtab *const t = r->syms;
   const tn_sym n = tn_sym_int(t, heads);
   TN_TRY(tn_rule_demand(r, tn_sym_eq(t, tn_sym_mod(t, x->dims[2], n), tn_sym_int(t, 0)),
@@ -223,11 +223,11 @@ static tn_status attn_ref_join(tn_eval *e, const tn_lit *past, int64_t *dims, do
   if (past->rank != 4 || past->dims[0] != dims[0] || past->dims[1] != dims[1] || past->dims[3] != dims[3])
     return tn_eval_fail(e, TN_MISMATCH, "the past does not fit the keys or values");
   const int64_t before = past->dims[2], total = before + dims[2], size = dims[3], outer = dims[0] * dims[1];
-  double *const y = TN_NEW_ARRAY(e->arena, double, outer * total * size);
+  double *const y = TN_NEW_ARRAY(e->arena, double, outer *total *size);
   for (int64_t i = 0; i < outer; i++)
     for (int64_t j = 0; j < total * size; j++)
-      y[i * total * size + j] = j < before * size ? tn_lit_f64(past, i * before * size + j)
-                                                  : (*x)[i * dims[2] * size + j - before * size];
+      y[i * total * size + j] =
+          j < before * size ? tn_lit_f64(past, i * before * size + j) : (*x)[i * dims[2] * size + j - before * size];
   dims[2] = total;
   *x = y;
   return TN_OK;

@@ -10,9 +10,9 @@ typedef struct tn_attn_ref { /* everything row-major: [batch, heads, rows, size]
   const double *q, *k, *v;
   const double *bias; /* [batch, heads, n_q, n_kv], -inf where a key does not count */
   double scale, softcap;
-  const double *sink; /* by head, or NULL */
-  double *y;          /* [batch, heads, n_q, dv] */
-  double *scores;     /* [batch, heads, n_q, n_kv] or NULL */
+  const double *sink;  /* by head, or NULL */
+  double *y;           /* [batch, heads, n_q, dv] */
+  double *scores;      /* [batch, heads, n_q, n_kv] or NULL */
   int64_t scores_kind; /* qk_matmul_output_mode */
 } tn_attn_ref;
 void tn_attn_ref_run(tn_arena *arena, const tn_attn_ref *a);
