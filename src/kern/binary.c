@@ -330,7 +330,10 @@ CLIP_LOOP(u32, uint32_t)
 CLIP_LOOP(u64, uint64_t)
 static const tn_map_fn clip_fns[TN_N_DTYPES] = {BINARY_FLOAT_SLOTS(clip), BINARY_INT_SLOTS(clip)};
 
-static void clip_store(tn_dtype d, void *range, int which, const tn_karg *bound) {
+static tn_status clip_store(tn_kcall *k, tn_dtype d, void *range, int which) {
+  const tn_karg *const bound = tn_k_in(k, 1 + which);
+  if (bound && bound->count != 1)
+    return tn_k_fail(k, TN_MISMATCH, "input %d has %lld elements, expected 1", 1 + which, (long long)bound->count);
   if (bound && tn_dtype_is_float(d))
     tn_store_f64(d, range, which, tn_load_f64(bound->dtype, bound->data, 0));
   else if (bound)
@@ -343,6 +346,7 @@ static void clip_store(tn_dtype d, void *range, int which, const tn_karg *bound)
     tn_store_i64(
         d, range, which,
         which ? (int64_t)(UINT64_MAX >> (65 - tn_dtype_bits(d))) : -(INT64_C(1) << (tn_dtype_bits(d) - 2)) * 2);
+  return TN_OK;
 }
 TN_KERNEL(clip, TN_K_SIZES) {
   const tn_karg *const x = k->in[0];
@@ -350,8 +354,7 @@ TN_KERNEL(clip, TN_K_SIZES) {
   TN_TRY(tn_k_out(k, 0, x->rank, x->dims));
   if (!clip_fns[work]) return tn_k_no_dtype(k, 0);
   double range[2];
-  clip_store(work, range, 0, tn_k_in(k, 1));
-  clip_store(work, range, 1, tn_k_in(k, 2));
+  for (int which = 0; which < 2; which++) TN_TRY(clip_store(k, work, range, which));
   const tn_map m = {.fn = clip_fns[work], .n_in = 1, .in = {work}, .out = work, .param = range};
   return tn_k_map(k, &m, k->in, k->out[0]);
 }

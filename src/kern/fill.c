@@ -33,6 +33,9 @@ TN_KERNEL(constant_of_shape, TN_K_SIZES) {
 TN_KERNEL(range, TN_K_SIZES) {
   const tn_karg *const a = k->in[0];
   int64_t n = 0;
+  for (int i = 0; i < 3; i++)
+    if (k->in[i]->count != 1)
+      return tn_k_fail(k, TN_MISMATCH, "input %d has %lld elements, expected 1", i, (long long)k->in[i]->count);
   if (tn_dtype_is_float(a->dtype)) {
     const double start = tn_load_f64(a->dtype, a->data, 0), limit = tn_load_f64(a->dtype, k->in[1]->data, 0);
     const double delta = tn_load_f64(a->dtype, k->in[2]->data, 0), steps = ceil((limit - start) / delta);

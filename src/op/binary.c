@@ -2,6 +2,7 @@
  * the same names are in kern/binary.c. */
 #include <math.h>
 
+#include "op/move.h"
 #include "op/ratio.h"
 
 #define TN_BINARY_OP(id, set, traits_, acc, tol, doc_, ...)       \
@@ -353,8 +354,7 @@ TN_OP(where){
 /* --- clip --- */
 
 static tn_status clip_shape(tn_rule *r) {
-  for (int i = 1; i < 3; i++)
-    TN_TRY(tn_rule_need_rank(r, i, 0, 1)); /* the standard wants scalars; exporters write [1] */
+  for (int i = 1; i < 3; i++) TN_TRY(tn_op_need_one(r, i)); /* the standard wants scalars; exporters write [1] */
   return tn_shape_as_input(r);
 }
 static bool clip_bound(const tn_rule *r, int i, tn_sym *out) {
@@ -385,6 +385,7 @@ static tn_status clip_eval(tn_eval *e) {
   const tn_lit *const lo = e->n_in > 1 ? e->in[1] : NULL;
   const tn_lit *const hi = e->n_in > 2 ? e->in[2] : NULL;
   tn_lit *y;
+  for (int i = 1; i < 3; i++) TN_TRY(tn_op_eval_need_one(e, i));
   TN_TRY(tn_eval_out(e, 0, x->dtype, x->rank, x->dims, &y));
   for (int64_t i = 0; i < x->count; i++) {
     if (tn_dtype_is_float(x->dtype)) {

@@ -99,6 +99,18 @@ int64_t tn_op_length(const tn_rule *r, int i) {
   if (!tn_rule_has_rank(r, i) || r->in[i]->rank > 1 || !tn_type_const_dims(r->in[i], dims)) return -1;
   return r->in[i]->rank == 0 ? 1 : dims[0];
 }
+tn_status tn_op_need_one(tn_rule *r, int i) {
+  TN_TRY(tn_rule_need_rank(r, i, 0, 1));
+  if (!tn_rule_has_rank(r, i) || r->in[i]->rank == 0) return TN_OK;
+  const tn_sym n = r->in[i]->dims[0];
+  return tn_rule_demand(r, tn_sym_eq(r->syms, n, tn_sym_int(r->syms, 1)), "input %d (%s) has %s elements, expected 1",
+                        i, tn_op_in_port(r->node->op, i)->name, tn_sym_text(r->syms, n));
+}
+tn_status tn_op_eval_need_one(tn_eval *e, int i) {
+  const tn_lit *const a = tn_op_eval_in(e, i);
+  if (!a || a->count == 1) return TN_OK;
+  return tn_eval_fail(e, TN_MISMATCH, "input %d has %lld elements, expected 1", i, (long long)a->count);
+}
 tn_status tn_op_at_least(tn_rule *r, tn_sym e, int64_t lo, const char *what) {
   return tn_rule_demand(r, tn_sym_le(r->syms, tn_sym_int(r->syms, lo), e), "%s is %s, expected at least %lld", what,
                         tn_sym_text(r->syms, e), (long long)lo);

@@ -20,6 +20,10 @@ TN_MUST_CHECK tn_status tn_op_eval_axis_set(tn_eval *e, int64_t n, const int64_t
 tn_sym tn_op_elem(tn_rule *r, int i, int64_t k);
 /* Constant number of elements of rank-1 input i; -1 when it is not known. A scalar counts 1. */
 int64_t tn_op_length(const tn_rule *r, int i);
+/* Demands that input i, when it is there, is a scalar or a vector of one element. */
+TN_MUST_CHECK tn_status tn_op_need_one(tn_rule *r, int i);
+/* MISMATCH unless operand i is absent or has one element: an oracle may meet ranks that no rule knew. */
+TN_MUST_CHECK tn_status tn_op_eval_need_one(tn_eval *e, int i);
 /* The demand lo <= e. */
 TN_MUST_CHECK tn_status tn_op_at_least(tn_rule *r, tn_sym e, int64_t lo, const char *what);
 /* Demands that the constant elements of input i are indices of `dim`: -dim <= index < dim. */

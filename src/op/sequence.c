@@ -72,7 +72,7 @@ static tn_lit *sequence_lit(tn_eval *e, int i, tn_type_kind kind, const tn_lit *
 }
 
 static tn_status sequence_position(tn_eval *e, const tn_lit *at, int64_t n, int64_t limit, int64_t *out) {
-  int64_t p = at ? tn_lit_i64_at(at, 0) : limit;
+  int64_t p = at ? (at->count == 1 ? tn_lit_i64_at(at, 0) : INT64_MAX) : limit;
   if (p < 0) p += n;
   if (p < 0 || p > limit)
     return tn_eval_fail(e, TN_MISMATCH, "position %lld is outside a sequence of %lld", (long long)p, (long long)n);

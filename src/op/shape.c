@@ -1,9 +1,7 @@
 /* Operators that read shapes or make tensors from them: Shape, Size, ConstantOfShape, Range, Expand. */
 #include <math.h>
 
-#include "ir/eval.h"
-#include "ir/import.h"
-#include "ir/rules.h"
+#include "op/move.h"
 
 /* --- shape --- */
 
@@ -109,9 +107,7 @@ static tn_status shape_from_content(tn_rule *r, int i, bool *out_known, int *out
 
 /* --- constant_of_shape --- */
 
-static const tn_lit *constant_fill(const tn_attr *value) {
-  return value ? value->tensor : NULL;
-}
+static const tn_lit *constant_fill(const tn_attr *value) { return value ? value->tensor : NULL; }
 
 static tn_status constant_of_shape_type(tn_rule *r) {
   const tn_lit *const fill = constant_fill(tn_rule_attr(r, "value"));
@@ -190,7 +186,7 @@ static tn_status range_shape(tn_rule *r) {
   bool known = true;
   double f[3];
   for (int i = 0; i < 3; i++) {
-    TN_TRY(tn_rule_need_rank(r, i, 0, 1)); /* scalars; exporters also write one element */
+    TN_TRY(tn_op_need_one(r, i)); /* scalars; exporters also write one element */
     double *v;
     known = known && tn_rule_ints(r, i, &n, &s[i]) && n == 1 && s[i][0];
     f[i] = tn_rule_const_floats(r, i, &n, &v) && n == 1 ? v[0] : (double)NAN;
@@ -213,7 +209,7 @@ static tn_status range_value(tn_rule *r) {
   if (!tn_sym_is_int(r->out[0].dims[0]) || r->out[0].dims[0]->k > TN_MAX_CONTENT) return TN_OK;
   if (tn_dtype_is_float(r->out[0].dtype) || !tn_rule_ints(r, 0, &n, &start) || !tn_rule_ints(r, 2, &m, &delta))
     return TN_OK;
-  if (!start[0] || !delta[0]) return TN_OK;
+  if (n != 1 || m != 1 || !start[0] || !delta[0]) return TN_OK;
   const int64_t count = r->out[0].dims[0]->k;
   tn_elem *const out = tn_rule_elems(r, count);
   for (int64_t i = 0; i < count; i++)
@@ -225,6 +221,7 @@ static tn_status range_eval(tn_eval *e) {
   tn_lit *y;
   const tn_dtype d = e->in[0]->dtype;
   int64_t n = 0;
+  for (int i = 0; i < 3; i++) TN_TRY(tn_op_eval_need_one(e, i));
   if (tn_dtype_is_float(d)) {
     const double steps = ceil((tn_lit_f64(e->in[1], 0) - tn_lit_f64(e->in[0], 0)) / tn_lit_f64(e->in[2], 0));
     n = steps > 0 && steps < 1e15 ? (int64_t)steps : 0;

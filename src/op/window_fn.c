@@ -1,9 +1,7 @@
 /* Window functions: HannWindow, HammingWindow, BlackmanWindow. */
 #include <math.h>
 
-#include "ir/eval.h"
-#include "ir/import.h"
-#include "ir/rules.h"
+#include "op/move.h"
 
 static tn_status window_fn_type(tn_rule *r) {
   const int64_t d = tn_rule_int(r, "output_datatype");
@@ -15,7 +13,7 @@ static tn_status window_fn_type(tn_rule *r) {
 static tn_status window_fn_shape(tn_rule *r) {
   int64_t n;
   tn_sym *s, dim;
-  TN_TRY(tn_rule_need_rank(r, 0, 0, 1));
+  TN_TRY(tn_op_need_one(r, 0));
   if (tn_rule_ints(r, 0, &n, &s) && n == 1 && s[0]) {
     dim = s[0];
     TN_TRY(tn_rule_demand(r, tn_sym_le(r->syms, tn_sym_int(r->syms, 0), dim), "the size is %s, which is negative",
@@ -28,6 +26,7 @@ static tn_status window_fn_shape(tn_rule *r) {
 }
 /* a0 - a1 cos(2 pi k / N) + a2 cos(4 pi k / N), N = size, or size - 1 for a symmetric window. */
 static tn_status window_fn_eval(tn_eval *e, double a0, double a1, double a2) {
+  TN_TRY(tn_op_eval_need_one(e, 0));
   const int64_t n = tn_lit_i64_at(e->in[0], 0);
   if (n < 0) return tn_eval_fail(e, TN_INVALID, "the size is %lld, which is negative", (long long)n);
   tn_lit *y;
