@@ -176,7 +176,7 @@ static void spectrum_mel_column(tn_karg *y, int64_t bins, int64_t columns, int64
 
 TN_KERNEL(mel_weight_matrix, TN_K_SIZES) {
   int64_t columns, length, rate;
-  double low, high;
+  double low = 0, high = 0;
   TN_TRY(tn_k_tensors(k, 5, 1));
   TN_TRY(tn_k_scalar(k, 0, 0, &columns));
   TN_TRY(tn_k_scalar(k, 1, 0, &length));
