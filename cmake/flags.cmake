@@ -6,8 +6,7 @@ set(CMAKE_C_FLAGS_RELEASE "-O2 -DNDEBUG")
 set(tn_warnings
     -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition -Wvla -Wundef
     -Wwrite-strings -Wcast-qual -Wcast-align -Wpointer-arith -Wformat=2 -Wimplicit-fallthrough -Wnull-dereference
-    -Wdouble-promotion -Wconversion -Wno-missing-field-initializers
-    $<$<C_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>) # gcc's depends on the optimiser and misreads statuses; clang's own check stays
+    -Wdouble-promotion -Wconversion -Wno-missing-field-initializers)
 if(TENON_WERROR)
   list(APPEND tn_warnings -Werror)
 endif()
@@ -19,6 +18,8 @@ target_compile_definitions(tn_flags INTERFACE _GNU_SOURCE $<$<BOOL:${TENON_DEBUG
 target_compile_options(
   tn_flags
   INTERFACE ${tn_warnings}
+            # gcc's depends on the optimiser and misreads statuses; clang's own check stays
+            $<$<C_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>
             $<$<CONFIG:Release>:-g1>
             $<$<BOOL:${TENON_DEBUG}>:-UNDEBUG> # TN_ASSERT is assert()
             -fno-math-errno
