@@ -44,6 +44,8 @@ static tn_status knob_set_row(tn_knobs *k, int i, const char *value, const char 
   const tn_knob_row *row = &tn_knob_rows[i];
   if (row->type == TN_KNOB_INT && !knob_parse_int(value, &k->num[i]))
     return tn_error_set(err, TN_INVALID, "knob '%s' (%s): '%.100s' is not an integer", row->name, source, value);
+  if (row->type == TN_KNOB_INT && k->num[i] < 0)
+    return tn_error_set(err, TN_INVALID, "knob '%s' (%s): %.100s is negative", row->name, source, value);
   if (row->type == TN_KNOB_BOOL && !knob_parse_bool(value, &k->num[i]))
     return tn_error_set(err, TN_INVALID, "knob '%s' (%s): '%.100s' is not a boolean", row->name, source, value);
   if (row->type == TN_KNOB_STR) k->str[i] = value;

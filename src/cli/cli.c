@@ -12,18 +12,22 @@ typedef struct cli_block {
 
 static cli_block *cli_blocks;
 
-void *tn_cli_alloc(size_t n, size_t size) {
+void *tn_cli_try_alloc(size_t n, size_t size) {
   size_t bytes;
   cli_block *block = NULL;
   if (!__builtin_mul_overflow(n, size, &bytes) && bytes < SIZE_MAX - sizeof(cli_block) - 1)
     block = calloc(1, sizeof(cli_block) + bytes + 1);
-  if (!block) {
-    tn_cli_error("out of memory");
-    exit(tn_status_exit_code(TN_OOM));
-  }
+  if (!block) return NULL;
   block->next = cli_blocks;
   cli_blocks = block;
   return block->data;
+}
+
+void *tn_cli_alloc(size_t n, size_t size) {
+  void *const p = tn_cli_try_alloc(n, size);
+  if (p) return p;
+  tn_cli_error("out of memory");
+  exit(tn_status_exit_code(TN_OOM));
 }
 
 void tn_cli_drop(void) {

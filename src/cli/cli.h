@@ -35,6 +35,7 @@ int tn_cmd_opt(int argc, char **argv);
 
 /* Zeroed memory for n elements, kept until tn_cli_drop. Ends the program when there is none. */
 void *tn_cli_alloc(size_t n, size_t size);
+void *tn_cli_try_alloc(size_t n, size_t size); /* NULL when memory ends */
 void tn_cli_drop(void);
 char *tn_cli_print(const char *fmt, ...) TN_CLI_PRINTF(1, 2); /* as above */
 /* items[n] = item, growing the array by doubling: `size` bytes an element. Returns the array. */

@@ -7,15 +7,16 @@
 
 #include "cli/types.h"
 
-bool tn_fill_new(tn_dtype d, int64_t count, void **out_data, size_t *out_bytes) {
+tn_status tn_fill_new(tn_dtype d, int64_t count, void **out_data, size_t *out_bytes) {
   *out_bytes = count > 0 ? tn_tensor_bytes(d, count) : 0;
-  if (count < 0 || (count > 0 && *out_bytes == 0)) return false;
-  *out_data = tn_cli_alloc(*out_bytes, 1);
+  if (count < 0 || (count > 0 && *out_bytes == 0)) return TN_LIMIT;
+  *out_data = tn_cli_try_alloc(*out_bytes, 1);
+  if (!*out_data) return TN_OOM;
   if (d == TN_STR) {
     tn_string *const strings = *out_data;
     for (int64_t i = 0; i < count; i++) strings[i] = (tn_string){"", 0};
   }
-  return true;
+  return TN_OK;
 }
 
 /* Random. */

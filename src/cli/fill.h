@@ -4,8 +4,9 @@
 
 #include "cli/cli.h"
 
-/* Memory for `count` zeros (strings: empty ones). False when that is more than can be addressed. */
-bool tn_fill_new(tn_dtype d, int64_t count, void **out_data, size_t *out_bytes);
+/* Memory for `count` zeros (strings: empty ones). LIMIT when that is more than can be addressed, OOM when there is
+ * none. */
+tn_status tn_fill_new(tn_dtype d, int64_t count, void **out_data, size_t *out_bytes);
 /* Floats in [-1, 1), integers in [0, 10) or what the type holds of that, booleans 0 or 1, strings of one letter. The
  * same for the same seed and name. */
 void tn_fill_random(tn_dtype d, void *data, int64_t count, uint64_t seed, const char *name);

@@ -2,6 +2,7 @@
  * rest, whose dims follow from the symbols; a symbol that nothing gives is 1 or the least that it may be. */
 #include "cli/inputs.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,8 +65,9 @@ static int inputs_take_dims(const tn_program *p, const tn_texts *dims, tn_feeds 
   for (size_t i = 0; i < dims->n; i++) {
     const char *const equals = strrchr(dims->items[i], '=');
     char *end = NULL;
+    errno = 0;
     const long long value = equals ? strtoll(equals + 1, &end, 10) : -1;
-    if (!equals || end == equals + 1 || *end || value < 0) {
+    if (!equals || end == equals + 1 || *end || value < 0 || errno == ERANGE) {
       tn_cli_error("--dim %s: expected NAME=SIZE", dims->items[i]);
       return TN_EXIT_USAGE;
     }
@@ -192,8 +194,10 @@ static int64_t inputs_count(const tn_feed *feed) {
 
 static int inputs_new_data(tn_feed *feed, tn_dtype d, int64_t *out_count, void **out) {
   *out_count = inputs_count(feed);
-  if (!tn_fill_new(d, *out_count, out, &feed->tensor.bytes))
-    return inputs_fail(TN_LIMIT, tn_cli_print("input '%s' is too large", feed->info.name));
+  const tn_status s = tn_fill_new(d, *out_count, out, &feed->tensor.bytes);
+  if (s == TN_OOM)
+    return inputs_fail(s, tn_cli_print("input '%s': no memory for %zu bytes", feed->info.name, feed->tensor.bytes));
+  if (s != TN_OK) return inputs_fail(s, tn_cli_print("input '%s' is too large", feed->info.name));
   feed->tensor.data = *out;
   feed->tensor.dtype = d;
   return TN_EXIT_OK;

@@ -132,10 +132,37 @@ static tn_status bind_check(const tn_rt_session *s, const tn_psegment *g, const 
   return tn_error_set(err, TN_MISMATCH, "%s%s", c->text, bind_symbols(s, g, c->slot, symbols, sizeof symbols));
 }
 
+/* "value 'y'": the first value whose dims or content come from a slot, by way of the code behind `at`; else `none`. */
+static const char *bind_user(const tn_rt_session *s, const tn_psegment *g, uint32_t at, const char *none, char *out,
+                             size_t size) {
+  uint32_t touched[BIND_MAX_NEEDED] = {s->p->code[g->code.first + at].dst};
+  int n = 1;
+  for (uint32_t i = at + 1; i < g->code.n && n < BIND_MAX_NEEDED; i++) {
+    const tn_shape_ins *c = &s->p->code[g->code.first + i];
+    const uint32_t read[] = {c->a, c->b, c->op == TN_SHAPE_SELECT ? (uint32_t)c->imm : 0};
+    bool is_touched = false;
+    for (int j = 0; j < tn_shape_rows[c->op].operands; j++)
+      for (int k = 0; k < n; k++) is_touched |= touched[k] == read[j];
+    if (is_touched && c->op != TN_SHAPE_JUMPZ) touched[n++] = c->dst;
+  }
+  for (uint32_t v = 0; v < s->p->n_values; v++) {
+    const tn_pvalue *x = &s->p->values[v];
+    for (uint32_t d = 0; d < x->dims.n + x->shape_elems.n; d++) {
+      const uint32_t place = d < x->dims.n ? x->dims.first + d : x->shape_elems.first + d - x->dims.n;
+      for (int k = 0; k < n; k++) {
+        if (s->p->dim_slots[place] != touched[k]) continue;
+        snprintf(out, size, "%s '%.100s': ", bind_kind(s, v), x->name);
+        return out;
+      }
+    }
+  }
+  return none;
+}
+
 /* Shape code stopped at an instruction. A check of what came before it says more than the arithmetic does. */
 static tn_status bind_stopped(const tn_rt_session *s, const tn_psegment *g, uint32_t at, tn_status status,
                               tn_error *err) {
-  char symbols[300];
+  char symbols[300], user[160];
   for (uint32_t i = 0; i < g->checks.n; i++) {
     const tn_pcheck *c = &s->p->checks[g->checks.first + i];
     for (uint32_t j = 0; j < at; j++) {
@@ -145,8 +172,9 @@ static tn_status bind_stopped(const tn_rt_session *s, const tn_psegment *g, uint
   }
   const uint32_t slot = s->p->code[g->code.first + at].dst;
   bind_symbols(s, g, slot, symbols, sizeof symbols);
-  if (status == TN_INVALID) return tn_error_set(err, TN_MISMATCH, "a size is divided by zero%s", symbols);
-  return tn_error_set(err, TN_LIMIT, "a size is beyond 64 bits%s", symbols);
+  const char *const place = bind_user(s, g, at, "", user, sizeof user);
+  if (status == TN_INVALID) return tn_error_set(err, TN_MISMATCH, "%sa size is divided by zero%s", place, symbols);
+  return tn_error_set(err, TN_LIMIT, "%sa size is beyond 64 bits%s", place, symbols);
 }
 
 tn_status tn_rt_segment(tn_rt_session *s, uint32_t segment, tn_error *err) {
@@ -296,6 +324,20 @@ static bool bind_buffer_bytes(tn_rt_session *s, uint32_t region) {
   return true;
 }
 
+static tn_status bind_no_memory(const tn_rt_session *s, uint32_t region, tn_error *err) {
+  const tn_rt_region *r = &s->regions[region];
+  const char *name = "";
+  size_t most = 0;
+  for (uint32_t i = 0; i < r->buffer_values.n; i++) {
+    const tn_pvalue *x = &s->p->values[s->events[r->buffer_values.first + i]];
+    if (s->intervals[x->index].bytes <= most) continue;
+    most = s->intervals[x->index].bytes;
+    name = x->name;
+  }
+  return tn_error_set(err, TN_OOM, "no memory for buffers of %zu bytes (the largest is of value '%s', %zu bytes)",
+                      r->arena_bytes, name, most);
+}
+
 static tn_status bind_layout(tn_rt_session *s, uint32_t region, tn_error *err) {
   tn_rt_region *r = &s->regions[region];
   const tn_pspan buffers = s->p->regions[region].buffers;
@@ -308,8 +350,7 @@ static tn_status bind_layout(tn_rt_session *s, uint32_t region, tn_error *err) {
       !tn_plan_offsets(&s->planner, s->intervals + buffers.first, buffers.n, s->by_first + buffers.first,
                        s->by_last + buffers.first, &r->arena_bytes, &r->live_bytes))
     return tn_error_set(err, TN_LIMIT, "the buffers are too large together");
-  if (!tn_rt_grow(s, &r->arena, r->arena_bytes, 0))
-    return tn_error_set(err, TN_OOM, "no memory for buffers of %zu bytes", r->arena_bytes);
+  if (!tn_rt_grow(s, &r->arena, r->arena_bytes, 0)) return bind_no_memory(s, region, err);
   for (uint32_t i = 0; i < r->buffer_values.n; i++) {
     const uint32_t value = s->events[r->buffer_values.first + i];
     s->args[value].data = (char *)r->arena.ptr + s->intervals[s->p->values[value].index].offset;

@@ -21,8 +21,8 @@ TEST(environment_then_option) {
   CHECK_EQ_I(tn_knobs_init(&k, &err), TN_OK);
   CHECK_EQ_I(k.num[TN_KNOB_threads], 3);
   CHECK_STR(k.source[TN_KNOB_threads], "environment");
-  CHECK_EQ_I(tn_knobs_set(&k, "threads", "-9223372036854775808", "option", &err), TN_OK);
-  CHECK_EQ_I(k.num[TN_KNOB_threads], INT64_MIN);
+  CHECK_EQ_I(tn_knobs_set(&k, "threads", "9223372036854775807", "option", &err), TN_OK);
+  CHECK_EQ_I(k.num[TN_KNOB_threads], INT64_MAX);
   CHECK_STR(k.source[TN_KNOB_threads], "option");
   CHECK(unsetenv("TENON_THREADS") == 0);
 }
@@ -37,6 +37,9 @@ TEST(refusals) {
     CHECK_EQ_I(tn_knobs_set(&k, "threads", bad[i], "option", &err), TN_INVALID);
     CHECK_HAS(err.text, "is not an integer");
   }
+  memset(&err, 0, sizeof err);
+  CHECK_EQ_I(tn_knobs_set(&k, "threads", "-9223372036854775808", "option", &err), TN_INVALID);
+  CHECK_HAS(err.text, "-9223372036854775808 is negative");
   memset(&err, 0, sizeof err);
   CHECK_EQ_I(tn_knobs_set(&k, "nope", "1", "option", &err), TN_INVALID);
   CHECK_STR(err.text, "unknown knob 'nope'");

@@ -199,12 +199,12 @@ TEST(contents_that_are_shapes) {
   CHECK_EQ_I(run_with(&x, 2, &err), TN_MISMATCH);
   CHECK_STR(err.text, "value 'y' dim 1 would be -2 (N=2)");
   CHECK_EQ_I(run_with(&x, INT64_MAX, &err), TN_LIMIT);
-  CHECK_STR(err.text, "a size is beyond 64 bits (N=9223372036854775807)");
+  CHECK_STR(err.text, "value 'a': a size is beyond 64 bits (N=9223372036854775807)");
   CHECK_EQ_I(run_with(&x, (INT64_C(1) << 62) - 1, &err), TN_LIMIT);
   CHECK_STR(err.text, "value 'y' is too large");
   x.probe.fail_at = x.probe.calls + 1;
   CHECK_EQ_I(run_with(&x, 1003, &err), TN_OOM);
-  CHECK_STR(err.text, "no memory for buffers of 8000 bytes");
+  CHECK_STR(err.text, "no memory for buffers of 8000 bytes (the largest is of value 'y', 8000 bytes)");
   x.probe.fail_at = 0;
   CHECK_EQ_I(run_with(&x, -1, &err), TN_MISMATCH);
   CHECK_STR(err.text, "input 'n' element 0 is -1, but N must be at least 0");
