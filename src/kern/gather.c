@@ -58,6 +58,36 @@ TN_KERNEL(gather, TN_K_SIZES) {
   return TN_OK;
 }
 
+/* n elements y[i] = x[base + i * step + place(i) * stride], places checked. Returns the first bad one, or n. */
+#define GATHER_ROW(name, T)                                                                               \
+  static int64_t gather_row_##name(void *to, const void *from, const int64_t *at, int64_t n, int64_t dim, \
+                                   int64_t step, int64_t stride) {                                        \
+    T *const y = to;                                                                                      \
+    const T *const x = from;                                                                              \
+    for (int64_t i = 0; i < n; i++) {                                                                     \
+      const int64_t place = at[i] < 0 ? at[i] + dim : at[i];                                              \
+      if (at[i] < -dim || place >= dim) return i;                                                         \
+      y[i] = x[i * step + place * stride];                                                                \
+    }                                                                                                     \
+    return n;                                                                                             \
+  }
+GATHER_ROW(b1, uint8_t)
+GATHER_ROW(b2, uint16_t)
+GATHER_ROW(b4, uint32_t)
+GATHER_ROW(b8, uint64_t)
+
+typedef int64_t (*gather_row_fn)(void *to, const void *from, const int64_t *at, int64_t n, int64_t dim, int64_t step,
+                                 int64_t stride);
+/* NULL: element by element. */
+static gather_row_fn gather_row_of(const tn_karg *x, const tn_karg *at) {
+  const int bits = tn_dtype_bits(x->dtype);
+  if (at->dtype != TN_I64) return NULL;
+  if (bits == 8) return gather_row_b1;
+  if (bits == 16) return gather_row_b2;
+  if (bits == 32) return gather_row_b4;
+  return bits == 64 ? gather_row_b8 : NULL;
+}
+
 TN_KERNEL(gather_elements, TN_K_SIZES) {
   TN_TRY(tn_k_same_type(k, 2, 1));
   TN_TRY(tn_k_int_type(k, 1));
@@ -74,10 +104,15 @@ TN_KERNEL(gather_elements, TN_K_SIZES) {
   TN_TRY(tn_k_out(k, 0, at->rank, at->dims));
   tn_k_strides(x->rank, x->dims, strides);
   const int last = x->rank - 1;
-  const int64_t row = at->dims[last], step = axis == last ? 0 : 1;
+  const int64_t row = at->dims[last], step = axis == last ? 0 : 1, size = tn_dtype_bits(x->dtype) / 8;
+  const gather_row_fn fast = gather_row_of(x, at);
   for (int64_t i = 0; i < at->count; i += row) {
     const int64_t base = tn_k_dot(last, index, strides) - (axis == last ? 0 : index[axis] * strides[axis]);
-    for (int64_t e = 0; e < row; e++) {
+    int64_t done = 0;
+    if (fast)
+      done = fast((char *)k->out[0]->data + i * size, (const char *)x->data + base * size,
+                  (const int64_t *)at->data + i, row, x->dims[axis], step, strides[axis]);
+    for (int64_t e = done; e < row; e++) {
       int64_t place;
       TN_TRY(gather_index(k, at, i + e, x->dims[axis], &place));
       tn_copy_element(x->dtype, k->out[0]->data, i + e, x->data, base + e * step + place * strides[axis]);

@@ -97,8 +97,8 @@ static void LINE_NAME(columns_exp)(float *restrict sum, const float *restrict x,
   }
 #define LINE_ADD(a, b) ((a) + (b))
 #define LINE_MUL(a, b) ((a) * (b))
-#define LINE_TOP(a, b) ((b) > (a) || (b) != (b) ? (b) : (a))
-#define LINE_LOW(a, b) ((b) < (a) || (b) != (b) ? (b) : (a))
+#define LINE_TOP(a, b) ((((b) > (a)) | ((b) != (b))) ? (b) : (a))
+#define LINE_LOW(a, b) ((((b) < (a)) | ((b) != (b))) ? (b) : (a))
 LINE_FOLD(sum, 0, v, LINE_ADD)
 LINE_FOLD(abs, 0, fabsf(v), LINE_ADD)
 LINE_FOLD(square, 0, v *v, LINE_ADD)

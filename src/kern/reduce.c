@@ -6,7 +6,7 @@
 #include "kern/line.h"
 #include "kern/move.h"
 
-enum { REDUCE_RUN = 256, REDUCE_COLUMNS = 128 };
+enum { REDUCE_RUN = 256, REDUCE_COLUMNS = 1024 };
 
 typedef enum reduce_kind {
   REDUCE_SUM,

@@ -4,7 +4,7 @@
 #include "kern/line.h"
 #include "kern/move.h"
 
-enum { SOFTMAX_COLUMNS = 64 };
+enum { SOFTMAX_COLUMNS = 256 };
 typedef enum softmax_kind { SOFTMAX_EXP, SOFTMAX_LOG, SOFTMAX_HARD } softmax_kind;
 
 static void softmax_row_hard(const float *x, float *y, int64_t n) {
