@@ -19,6 +19,14 @@ void tn_blob_free(tn_blob *b);
 tn_status tn_tool_info(const char *path, int json, tn_blob *out, tn_report **out_report);
 /* `tenon infer`: out_path NULL = no file; JSON as in doc, else a table. */
 tn_status tn_tool_infer(const char *path, const tn_compile_options *o, int json, const char *out_path, tn_blob *out, tn_report **out_report);
+/* `tenon contract`: which inputs are valid. */
+tn_status tn_tool_contract(const char *path, const tn_compile_options *o, int json, tn_blob *out, tn_report **out_report);
+/* `tenon why`: how the shape of a value was derived, or what stopped it. */
+tn_status tn_tool_why(const char *path, const tn_compile_options *o, const char *value, tn_blob *out, tn_report **out_report);
+/* `tenon cost`: operations and bytes as formulas, and evaluated where `dims` ("B=8,S=128", may be NULL) gives every symbol.
+ * max_memory > 0: the largest `vary` whose live bytes fit. */
+tn_status tn_tool_cost(const char *path, const tn_compile_options *o, const char *dims, const char *vary,
+                       int64_t max_memory, int json, tn_blob *out, tn_report **out_report);
 /* `tenon opt` and `tenon dump`: input is ONNX or text IR; passes is a comma list or NULL for the whole pipeline up to
  * `stop_after` (NULL = all); output is text IR, or the program's listing when `program`. dump_dir: NN-pass.tn files. */
 typedef struct tn_tool_opt_options {

@@ -1,5 +1,6 @@
 /* `tenon infer`: symbolic shapes of every value as a table or JSON, and written back into the model. */
 #include "driver/report.h"
+#include "driver/shapes.h"
 #include "driver/tool.h"
 
 typedef struct infer_tool {
@@ -26,15 +27,14 @@ static void infer_put_bound(tn_text *t, int64_t v) {
     tn_text_printf(t, "%lld", (long long)v);
 }
 
-static const char *infer_where(tn_ctx *ctx, const tn_node *node) {
+const char *tn_tool_where(tn_ctx *ctx, const tn_node *node) {
   const char *name = node->loc.name && node->loc.name[0] ? node->loc.name : NULL;
   const char *op = node->loc.op ? node->loc.op : node->op->name;
   return name ? tn_arena_printf(&ctx->arena, "node '%s' (%s)", name, op)
               : tn_arena_printf(&ctx->arena, "node #%d (%s)", node->loc.index, op);
 }
 
-/* Where a symbol's number comes from. */
-static const char *infer_from(tn_graph *g, tn_value *const *values, const tn_symbol *s) {
+const char *tn_tool_symbol_from(tn_graph *g, tn_value *const *values, const tn_symbol *s) {
   tn_arena *a = &g->ctx->arena;
   if (s->source == TN_SOURCE_DEFINED) return tn_sym_text(g->syms, s->definition);
   if (s->source == TN_SOURCE_GIVEN) return "given by the user";
@@ -43,7 +43,7 @@ static const char *infer_from(tn_graph *g, tn_value *const *values, const tn_sym
   const tn_value *v = values[s->value];
   const char *what = s->source == TN_SOURCE_DIM ? "dim" : "element";
   if (v->def)
-    return tn_arena_printf(a, "%s %lld of '%s', %s", what, (long long)s->index, v->name, infer_where(g->ctx, v->def));
+    return tn_arena_printf(a, "%s %lld of '%s', %s", what, (long long)s->index, v->name, tn_tool_where(g->ctx, v->def));
   return tn_arena_printf(a, "%s %lld of %s '%s'", what, (long long)s->index, v->region->owner ? "parameter" : "input",
                          v->name);
 }
@@ -59,7 +59,7 @@ static void infer_put_symbols(tn_text *t, tn_graph *g, tn_value *const *values) 
     tn_text_addz(t, ", \"max\": ");
     infer_put_bound(t, s->max);
     tn_text_printf(t, ", \"multiple_of\": %lld, \"from\": ", (long long)s->multiple_of);
-    const char *from = infer_from(g, values, s);
+    const char *from = tn_tool_symbol_from(g, values, s);
     if (from)
       tn_text_json(t, tn_str_of(from));
     else
@@ -147,7 +147,7 @@ static void infer_put_json(tn_text *t, tn_graph *g, tn_value *const *values) {
 static void infer_put_table(tn_text *t, tn_graph *g, tn_value *const *values) {
   for (uint32_t i = 0; i < tn_sym_n_symbols(g->syms); i++) {
     const tn_symbol *s = tn_sym_symbol(g->syms, i);
-    const char *from = infer_from(g, values, s);
+    const char *from = tn_tool_symbol_from(g, values, s);
     tn_text_printf(t, "symbol %s: %s\n", tn_sym_text(g->syms, s->var), from ? from : "?");
   }
   for (uint32_t i = 0; i < g->n_values; i++) {
@@ -170,6 +170,13 @@ static tn_status infer_collect(void *arg, tn_node *node) {
   return TN_OK;
 }
 
+tn_status tn_tool_values(tn_graph *g, tn_value ***out) {
+  tn_value **values = TN_NEW_ARRAY(&g->ctx->arena, tn_value *, g->n_values + 1);
+  for (int i = 0; i < g->main->n_params; i++) values[g->main->params[i]->id] = g->main->params[i];
+  *out = values;
+  return tn_graph_walk(g, infer_collect, values);
+}
+
 static tn_status infer_write(tn_compilation *c, const char *path) {
   const tn_bytes *parts;
   size_t n;
@@ -185,9 +192,8 @@ static tn_status infer_inside(tn_compilation *c, void *arg) {
   const infer_tool *tool = arg;
   tn_graph *g = c->graph;
   if (c->is_program) return tn_fail(&c->ctx, TN_INVALID, (tn_loc){0}, "a program holds no model to infer");
-  tn_value **values = TN_NEW_ARRAY(&c->ctx.arena, tn_value *, g->n_values + 1);
-  for (int i = 0; i < g->main->n_params; i++) values[g->main->params[i]->id] = g->main->params[i];
-  TN_TRY(tn_graph_walk(g, infer_collect, values));
+  tn_value **values;
+  TN_TRY(tn_tool_values(g, &values));
   tn_text t;
   tn_text_init(&t, &c->ctx.arena);
   if (tool->json)

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "ir/edit.h"
+#include "ir/ledger.h"
 
 /* Attributes. */
 
@@ -170,7 +171,7 @@ static const char *rule_vtext(tn_rule *r, const char *fmt, va_list ap) {
 
 tn_status tn_rule_demand(tn_rule *r, tn_sym condition, const char *fmt, ...) {
   const tn_truth truth = tn_sym_prove(r->syms, condition);
-  if (truth == TN_TRUE) return TN_OK;
+  if (truth == TN_TRUE || (truth == TN_UNKNOWN && tn_ledger_implies(r->graph, condition))) return TN_OK;
   va_list ap;
   va_start(ap, fmt);
   const char *text = rule_vtext(r, fmt, ap);

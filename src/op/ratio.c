@@ -152,16 +152,13 @@ static tn_elem ratio_ceil(tn_rule *r, tn_dtype d, const tn_elem *e) {
   return down.kind == TN_ELEM_SYM ? tn_elem_negate(r, &down) : down;
 }
 
-/* To the nearest integer, halves to the even one. */
+/* To the nearest integer, halves to the even one: an even quotient keeps its halves below, an odd one lifts them. */
 static tn_elem ratio_nearest(tn_rule *r, tn_dtype d, const tn_elem *e) {
   tn_symtab *const t = r->syms;
   if (e->kind != TN_ELEM_RATIO || !tn_elem_fits(r, d, e->sym, 23)) return (tn_elem){0};
-  const tn_sym twice = tn_sym_int(t, 2 * e->den), up = tn_sym_addi(t, tn_sym_muli(t, e->sym, 2), e->den);
-  const tn_sym q = tn_sym_floordiv(t, up, twice);
-  if (e->den % 2 != 0) return tn_elem_sym(q);
-  const tn_sym tie = tn_sym_eq(t, tn_sym_mod(t, up, twice), tn_sym_int(t, 0));
-  const tn_sym odd = tn_sym_eq(t, tn_sym_mod(t, q, tn_sym_int(t, 2)), tn_sym_int(t, 1));
-  return tn_elem_sym(tn_sym_sub(t, q, tn_sym_and(t, tie, odd)));
+  const tn_sym den = tn_sym_int(t, e->den), up = tn_sym_addi(t, e->sym, e->den % 2 ? e->den / 2 : e->den / 2 - 1);
+  const tn_sym odd = tn_sym_mod(t, tn_sym_floordiv(t, e->sym, den), tn_sym_int(t, 2));
+  return tn_elem_sym(tn_sym_floordiv(t, e->den % 2 ? up : tn_sym_add(t, up, odd), den));
 }
 
 tn_elem tn_elem_whole(tn_rule *r, tn_dtype d, const tn_elem *e, tn_rounding how) {

@@ -134,6 +134,17 @@ tn_truth tn_sym_prove(tn_symtab *t, tn_sym condition);
  * symbols' facts, others are kept as given. */
 TN_MUST_CHECK tn_status tn_sym_assume(tn_symtab *t, tn_sym condition, tn_loc loc);
 
+/* Conditions that hold together, and what follows from them: equations between sums (S == T, 2*S + 1 == T) and products
+ * (A*B == C*D), multiples, orders. Bounded: past 256 conditions more are ignored. The table's own facts are not changed,
+ * and must not be narrowed while premises are in use. */
+typedef struct tn_premises tn_premises;
+tn_premises *tn_premises_new(tn_symtab *t);
+void tn_premises_add(tn_premises *p, tn_sym condition);
+tn_truth tn_premises_prove(const tn_premises *p, tn_sym condition);
+bool tn_premises_contradict(const tn_premises *p); /* seen to have no solution; false promises nothing */
+/* e in the variables the equations leave: S where S == T is T; where S % 8 == 0, S becomes 8*S with S for S // 8. */
+tn_sym tn_premises_coordinates(const tn_premises *p, tn_sym e);
+
 /* Exact int64 evaluation; env(arg, s, &v) gives the symbols (false = unbound -> INVALID). Overflow: LIMIT; division by
  * zero, bcast of sizes that differ: INVALID. `and` is 0 when any argument is, `or` 1, even where others fail; sums are
  * added in 128 bits. Records no diagnostic. Defined symbols are evaluated through their definitions unless env gives

@@ -1,0 +1,59 @@
+/* tenon cost: operations and bytes. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/options.h"
+
+/* "8GiB", "512MiB", "1000": bytes; -1 when it is no size. */
+static int64_t cost_bytes(const char *text) {
+  char *end;
+  const long long n = strtoll(text, &end, 10);
+  static const struct {
+    const char *name;
+    int64_t by;
+  } units[] = {{"", 1},      {"KiB", 1024},   {"MiB", 1048576},  {"GiB", 1073741824},
+               {"KB", 1000}, {"MB", 1000000}, {"GB", 1000000000}};
+  for (size_t i = 0; end != text && n > 0 && i < TN_CLI_COUNT(units); i++)
+    if (strcmp(end, units[i].name) == 0) return n <= INT64_MAX / units[i].by ? (int64_t)n * units[i].by : -1;
+  return -1;
+}
+
+int tn_cmd_cost(int argc, char **argv) {
+  tn_compile_flags flags = {0};
+  const char *dims = NULL, *vary = NULL, *memory = NULL;
+  bool is_json = false;
+  const tn_option options[] = {
+      {.name = "dim", .arg = "B=8,S=128", .text = &dims, .help = "evaluate for these sizes"},
+      {.name = "max-memory", .arg = "BYTES", .text = &memory, .help = "with --vary: live bytes allowed (8GiB, 512MiB)"},
+      {.name = "vary", .arg = "NAME", .text = &vary, .help = "the symbol to solve for"},
+      {.name = "json", .flag = &is_json, .help = "print JSON: nodes and sums"},
+      TN_COMPILE_ROWS(flags),
+  };
+  const tn_usage usage = {
+      .command = "cost",
+      .operands = "MODEL",
+      .min_operands = 1,
+      .max_operands = 1,
+      .about =
+          "Prints parameters, floating point operations, bytes moved and the largest sum of live bytes as formulas.\n"
+          "A multiply and an add are two operations; an elementwise node takes one per element of its result, a\n"
+          "reduction one per element that it reads, softmax and normalisation five; what only moves data takes none.\n"
+          "Bytes moved are those of all operands and results of each node.",
+      .options = options,
+      .n_options = TN_CLI_COUNT(options)};
+  tn_texts operands;
+  const int status = tn_options_parse(&usage, argc, argv, &operands);
+  if (status != TN_OPTIONS_GO_ON) return status;
+  const int64_t bytes = memory ? cost_bytes(memory) : 0;
+  if (bytes < 0 || !memory != !vary) {
+    tn_cli_error(bytes < 0 ? "--max-memory: '%s' is no size" : "--max-memory and --vary go together%s",
+                 bytes < 0 ? memory : "");
+    return TN_EXIT_USAGE;
+  }
+  const tn_compile_options o = tn_compile_flags_get(&flags);
+  tn_blob text = {0};
+  tn_report *report = NULL;
+  const tn_status done = tn_tool_cost(operands.items[0], &o, dims, vary, bytes, is_json, &text, &report);
+  const int code = tn_cli_report(done, report);
+  return done == TN_OK ? tn_cli_deliver(&text, NULL) : code;
+}

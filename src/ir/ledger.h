@@ -1,0 +1,15 @@
+/* The ledger (tn_graph.checks): what follows from the conditions in it. Only checks of the main graph over what the
+ * inputs alone decide count as known: they are evaluated before anything runs. */
+#ifndef TN_IR_LEDGER_H
+#define TN_IR_LEDGER_H
+
+#include "ir/graph.h"
+
+/* Is the condition true wherever the checks so far hold? Conditions that need more than the inputs: false. */
+bool tn_ledger_implies(tn_graph *g, tn_sym condition);
+/* Drops every check that the checks that stay imply. */
+void tn_ledger_minimise(tn_graph *g);
+/* Do the inputs alone decide e? */
+bool tn_ledger_is_early(const tn_graph *g, tn_sym e);
+
+#endif
