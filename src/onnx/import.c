@@ -221,6 +221,12 @@ static bool import_is_init(const tn_onnx_graph *g, const char *name) {
   return tn_map_find(&g->defs, tn_map_key(name), &def) && def == TN_ONNX_DEF_INIT;
 }
 
+/* Of a tensor, or of what a sequence or optional holds. */
+static bool import_type_is_told(const tn_type *t) {
+  while (t && (t->kind == TN_TYPE_SEQUENCE || t->kind == TN_TYPE_OPTIONAL)) t = t->elem;
+  return t && t->kind != TN_TYPE_UNKNOWN && (t->kind != TN_TYPE_TENSOR || t->dtype);
+}
+
 static tn_status import_param(tn_onnx_frame *frame, const tn_onnx_port *port, tn_region *region) {
   tn_onnx_importer *imp = frame->imp;
   const tn_loc loc = {"input", port->name, NULL, 0};
@@ -228,7 +234,7 @@ static tn_status import_param(tn_onnx_frame *frame, const tn_onnx_port *port, tn
   tn_type type = {0};
   if (port->type.ptr)
     TN_TRY(tn_onnx_type_read(&imp->model->types, port->type, is_main ? TN_ONNX_INPUT : TN_ONNX_CLAIM, loc, &type));
-  if (is_main && (type.kind == TN_TYPE_UNKNOWN || (type.kind == TN_TYPE_TENSOR && !type.dtype)))
+  if (is_main && !import_type_is_told(&type))
     return tn_fail(imp->ctx, TN_INVALID, loc, "the model does not say its type");
   import_define(frame, port->name, tn_edit_add_param(region, import_full_name(frame, port->name), type));
   return TN_OK;
