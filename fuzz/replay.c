@@ -71,9 +71,7 @@ static void replay_file(const char *path) {
   free(data);
 }
 
-static int replay_order(const void *a, const void *b) {
-  return strcmp(*(char *const *)a, *(char *const *)b);
-}
+static int replay_order(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
 
 static size_t replay_folder(const char *folder) {
   DIR *const dir = opendir(folder);

@@ -63,10 +63,13 @@ TN_API const char *tn_status_name(tn_status s);
 TN_API const char *tn_dtype_text(tn_dtype d); /* "f32" */
 
 /* --- reports --- */
-TN_API const char *tn_report_text(const tn_report *r); /* all messages, one or more lines each; "" when none, or r NULL */
+TN_API const char *tn_report_text(
+    const tn_report *r); /* all messages, one or more lines each; "" when none, or r NULL */
 TN_API size_t tn_report_count(const tn_report *r);
-/* Message i: severity 'e' or 'w', status (TN_OK for warnings), the node's name ("" when there is none), the sentence. */
-TN_API void tn_report_get(const tn_report *r, size_t i, char *severity, tn_status *status, const char **node, const char **text);
+/* Message i: severity 'e' or 'w', status (TN_OK for warnings), the node's name ("" when there is none), the sentence.
+ */
+TN_API void tn_report_get(const tn_report *r, size_t i, char *severity, tn_status *status, const char **node,
+                          const char **text);
 TN_API void tn_report_release(tn_report *r);
 
 /* --- compiling --- */
@@ -79,9 +82,11 @@ typedef struct tn_compile_options {
 } tn_compile_options;
 
 /* `path`: ONNX file (or a .tnp program, which is then loaded). External data is read from the model's folder only. */
-TN_API tn_status tn_compile_file(const char *path, const tn_compile_options *o, tn_program **out, tn_report **out_report);
+TN_API tn_status tn_compile_file(const char *path, const tn_compile_options *o, tn_program **out,
+                                 tn_report **out_report);
 /* The bytes must stay until the program is released: weights are used in place. External data is refused. */
-TN_API tn_status tn_compile_memory(const void *bytes, size_t n, const tn_compile_options *o, tn_program **out, tn_report **out_report);
+TN_API tn_status tn_compile_memory(const void *bytes, size_t n, const tn_compile_options *o, tn_program **out,
+                                   tn_report **out_report);
 TN_API tn_status tn_program_save(const tn_program *p, const char *path, tn_report **out_report);
 TN_API tn_status tn_program_load_file(const char *path, tn_program **out, tn_report **out_report);
 TN_API void tn_program_add_ref(tn_program *p);
@@ -101,16 +106,18 @@ TN_API tn_status tn_program_output(const tn_program *p, size_t i, tn_value_info 
 /* Dim j of input i as text ("N", "3"); NULL when there is none. */
 TN_API const char *tn_program_input_dim(const tn_program *p, size_t i, int j);
 TN_API size_t tn_program_symbol_count(const tn_program *p);
-TN_API tn_status tn_program_symbol(const tn_program *p, size_t i, const char **name, int64_t *min, int64_t *max, int64_t *multiple_of);
+TN_API tn_status tn_program_symbol(const tn_program *p, size_t i, const char **name, int64_t *min, int64_t *max,
+                                   int64_t *multiple_of);
 
 /* --- running --- */
 typedef struct tn_session_options {
-  size_t size;  /* sizeof(tn_session_options) */
-  int threads;  /* 0: as many as the process may use */
+  size_t size;   /* sizeof(tn_session_options) */
+  int threads;   /* 0: as many as the process may use */
   uint64_t seed; /* of random operators */
 } tn_session_options;
 
-TN_API tn_status tn_session_create(tn_program *p, const tn_session_options *o, tn_session **out, tn_report **out_report);
+TN_API tn_status tn_session_create(tn_program *p, const tn_session_options *o, tn_session **out,
+                                   tn_report **out_report);
 TN_API void tn_session_release(tn_session *s);
 /* Borrows t's dims (copied) and data (not copied: must stay until the last run that uses it). */
 TN_API tn_status tn_session_set_input(tn_session *s, const char *name, const tn_tensor *t, tn_report **out_report);

@@ -18,13 +18,16 @@ void tn_blob_free(tn_blob *b);
 /* `tenon info`: JSON or lines for people, straight from the file, weights untouched. */
 tn_status tn_tool_info(const char *path, int json, tn_blob *out, tn_report **out_report);
 /* `tenon infer`: out_path NULL = no file; JSON as in doc, else a table. */
-tn_status tn_tool_infer(const char *path, const tn_compile_options *o, int json, const char *out_path, tn_blob *out, tn_report **out_report);
+tn_status tn_tool_infer(const char *path, const tn_compile_options *o, int json, const char *out_path, tn_blob *out,
+                        tn_report **out_report);
 /* `tenon contract`: which inputs are valid. */
-tn_status tn_tool_contract(const char *path, const tn_compile_options *o, int json, tn_blob *out, tn_report **out_report);
+tn_status tn_tool_contract(const char *path, const tn_compile_options *o, int json, tn_blob *out,
+                           tn_report **out_report);
 /* `tenon why`: how the shape of a value was derived, or what stopped it. */
-tn_status tn_tool_why(const char *path, const tn_compile_options *o, const char *value, tn_blob *out, tn_report **out_report);
-/* `tenon cost`: operations and bytes as formulas, and evaluated where `dims` ("B=8,S=128", may be NULL) gives every symbol.
- * max_memory > 0: the largest `vary` whose live bytes fit. */
+tn_status tn_tool_why(const char *path, const tn_compile_options *o, const char *value, tn_blob *out,
+                      tn_report **out_report);
+/* `tenon cost`: operations and bytes as formulas, and evaluated where `dims` ("B=8,S=128", may be NULL) gives every
+ * symbol. max_memory > 0: the largest `vary` whose live bytes fit. */
 tn_status tn_tool_cost(const char *path, const tn_compile_options *o, const char *dims, const char *vary,
                        int64_t max_memory, int json, tn_blob *out, tn_report **out_report);
 /* `tenon opt` and `tenon dump`: input is ONNX or text IR; passes is a comma list or NULL for the whole pipeline up to
@@ -43,13 +46,13 @@ tn_status tn_tool_knobs(int json, tn_blob *out, tn_report **out_report);
 /* Oracle comparison: compiles `path` keeping the graph, and after each step of a run compares it with the operator's
  * own double-precision evaluation on the same operands. */
 typedef struct tn_oracle tn_oracle;
-tn_status tn_oracle_create(const char *path, const tn_compile_options *o, const tn_session_options *so, tn_session **out_session,
-                           tn_oracle **out, tn_report **out_report);
+tn_status tn_oracle_create(const char *path, const tn_compile_options *o, const tn_session_options *so,
+                           tn_session **out_session, tn_oracle **out, tn_report **out_report);
 typedef struct tn_divergence {
-  size_t steps;          /* compared */
-  size_t failed;         /* beyond their operator's accuracy class */
-  const char *first;     /* "node '/a' (Conv): element 12 is 1.5, oracle 1.25" or NULL */
-  double max_abs_error;  /* over all float outputs of all steps */
+  size_t steps;         /* compared */
+  size_t failed;        /* beyond their operator's accuracy class */
+  const char *first;    /* "node '/a' (Conv): element 12 is 1.5, oracle 1.25" or NULL */
+  double max_abs_error; /* over all float outputs of all steps */
 } tn_divergence;
 void tn_oracle_result(const tn_oracle *o, tn_divergence *out);
 void tn_oracle_release(tn_oracle *o); /* before its session */
@@ -64,7 +67,8 @@ size_t tn_session_profile_rows(const tn_session *s, const tn_profile_row **out);
 
 /* Tensor files of ONNX's test data: TensorProto, SequenceProto, OptionalProto by the kind of the value they are for. */
 typedef struct tn_test_tensor tn_test_tensor;
-tn_status tn_test_tensor_read(const char *path, tn_value_kind kind, tn_test_tensor **out, const tn_tensor **out_tensor, tn_report **out_report);
+tn_status tn_test_tensor_read(const char *path, tn_value_kind kind, tn_test_tensor **out, const tn_tensor **out_tensor,
+                              tn_report **out_report);
 void tn_test_tensor_release(tn_test_tensor *t);
 
 /* An expression in symbols ("2*S + 1") evaluated for the n names and values. INVALID with the name of the first symbol

@@ -21,9 +21,7 @@ static void *alloc_system_resize(void *self, void *p, size_t old_size, size_t ne
   return q;
 }
 
-tn_allocator tn_allocator_system(void) {
-  return (tn_allocator){NULL, alloc_system_resize};
-}
+tn_allocator tn_allocator_system(void) { return (tn_allocator){NULL, alloc_system_resize}; }
 
 static void alloc_probe_count(tn_alloc_probe *probe, int64_t delta) {
   const int64_t live = __atomic_add_fetch(&probe->live_bytes, delta, __ATOMIC_RELAXED);
@@ -45,6 +43,4 @@ static void *alloc_probe_resize(void *self, void *p, size_t old_size, size_t new
   return q;
 }
 
-tn_allocator tn_allocator_probe(tn_alloc_probe *probe) {
-  return (tn_allocator){probe, alloc_probe_resize};
-}
+tn_allocator tn_allocator_probe(tn_alloc_probe *probe) { return (tn_allocator){probe, alloc_probe_resize}; }

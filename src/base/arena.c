@@ -26,9 +26,7 @@ struct tn_arena_block {
   size_t pad;  /* keeps the header a multiple of ARENA_ALIGN */
 };
 
-void tn_arena_init(tn_arena *a, tn_allocator allocator, jmp_buf *oom) {
-  *a = (tn_arena){allocator, NULL, 0, oom};
-}
+void tn_arena_init(tn_arena *a, tn_allocator allocator, jmp_buf *oom) { *a = (tn_arena){allocator, NULL, 0, oom}; }
 
 void tn_arena_drop(tn_arena *a) {
   tn_arena_block *b = a->blocks;

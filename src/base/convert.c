@@ -11,9 +11,7 @@ static int64_t convert_f32_i64(float v) {
 static int32_t convert_f32_i32(float v) {
   return v >= 0x1p31f ? INT32_MAX : v < -0x1p31f ? INT32_MIN : v == v ? (int32_t)v : 0;
 }
-static uint8_t convert_f32_u8(float v) {
-  return v >= 255.0f ? 255 : v > 0.0f ? (uint8_t)v : 0;
-}
+static uint8_t convert_f32_u8(float v) { return v >= 255.0f ? 255 : v > 0.0f ? (uint8_t)v : 0; }
 static int8_t convert_f32_i8(float v) {
   return v >= 127.0f ? 127 : v <= -128.0f ? -128 : v == v ? (int8_t)v : (int8_t)0;
 }

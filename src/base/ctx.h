@@ -26,9 +26,9 @@ typedef struct tn_ctx {
   tn_arena pass; /* side tables of the running pass; emptied by the pass manager */
   tn_intern names;
   tn_knobs knobs;
-  const char *file; /* name of the model in messages; may be NULL */
-  TN_VEC(tn_diag) diags; /* in order; at most TN_MAX_DIAGS kept */
-  size_t n_diags;        /* recorded in all, those not kept included */
+  const char *file;        /* name of the model in messages; may be NULL */
+  TN_VEC(tn_diag) diags;   /* in order; at most TN_MAX_DIAGS kept */
+  size_t n_diags;          /* recorded in all, those not kept included */
   TN_VEC(tn_file *) files; /* mapped, closed by tn_ctx_drop */
   jmp_buf oom;
 } tn_ctx;

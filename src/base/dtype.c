@@ -215,9 +215,7 @@ void tn_store_f64_sat(tn_dtype d, void *p, int64_t i, double v, bool saturate) {
   }
 }
 
-void tn_store_f64(tn_dtype d, void *p, int64_t i, double v) {
-  tn_store_f64_sat(d, p, i, v, true);
-}
+void tn_store_f64(tn_dtype d, void *p, int64_t i, double v) { tn_store_f64_sat(d, p, i, v, true); }
 
 void tn_store_i64(tn_dtype d, void *p, int64_t i, int64_t v) {
   const uint64_t u = (uint64_t)v;

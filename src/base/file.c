@@ -14,9 +14,7 @@
 #include "base/checked.h"
 #include "base/thread.h"
 
-static const char *file_error(int number) {
-  return strerror_l(number, newlocale(LC_ALL_MASK, "C", (locale_t)0));
-}
+static const char *file_error(int number) { return strerror_l(number, newlocale(LC_ALL_MASK, "C", (locale_t)0)); }
 
 static tn_status file_fail(tn_error *err, const char *what, const char *path, int number) {
   return tn_error_set(err, TN_IO, "cannot %s '%.400s': %s", what, path, file_error(number));

@@ -41,9 +41,7 @@ uint16_t tn_f32_to_f16(float f) {
   return (uint16_t)(sign | m);
 }
 
-float tn_bf16_to_f32(uint16_t h) {
-  return half_f32_of((uint32_t)h << 16);
-}
+float tn_bf16_to_f32(uint16_t h) { return half_f32_of((uint32_t)h << 16); }
 
 uint16_t tn_f32_to_bf16(float f) {
   const uint32_t u = half_bits_of(f);

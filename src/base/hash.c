@@ -6,9 +6,7 @@
 static const uint64_t hash_p1 = 0x9E3779B185EBCA87u, hash_p2 = 0xC2B2AE3D27D4EB4Fu, hash_p3 = 0x165667B19E3779F9u,
                       hash_p4 = 0x85EBCA77C2B2AE63u, hash_p5 = 0x27D4EB2F165667C5u;
 
-static uint64_t hash_rotate(uint64_t x, int n) {
-  return x << n | x >> (64 - n);
-}
+static uint64_t hash_rotate(uint64_t x, int n) { return x << n | x >> (64 - n); }
 
 static uint64_t hash_load(const uint8_t *p, int n) { /* little endian */
   uint64_t x = 0;
@@ -16,9 +14,7 @@ static uint64_t hash_load(const uint8_t *p, int n) { /* little endian */
   return x;
 }
 
-static uint64_t hash_round(uint64_t acc, uint64_t x) {
-  return hash_rotate(acc + x * hash_p2, 31) * hash_p1;
-}
+static uint64_t hash_round(uint64_t acc, uint64_t x) { return hash_rotate(acc + x * hash_p2, 31) * hash_p1; }
 
 static uint64_t hash_blocks(const uint8_t *p, size_t n_blocks, uint64_t seed) {
   uint64_t v[4] = {seed + hash_p1 + hash_p2, seed + hash_p2, seed, seed - hash_p1};

@@ -13,6 +13,8 @@ static inline uint64_t tn_hash_u64(uint64_t x) { /* finaliser of SplitMix64 */
   x *= 0x94d049bb133111ebu;
   return x ^ (x >> 31);
 }
-static inline uint64_t tn_hash_mix(uint64_t h, uint64_t x) { return tn_hash_u64(h ^ (x + 0x9e3779b97f4a7c15u + (h << 6))); }
+static inline uint64_t tn_hash_mix(uint64_t h, uint64_t x) {
+  return tn_hash_u64(h ^ (x + 0x9e3779b97f4a7c15u + (h << 6)));
+}
 
 #endif

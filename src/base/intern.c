@@ -9,9 +9,7 @@ typedef struct intern_head {
   size_t len;
 } intern_head;
 
-void tn_intern_init(tn_intern *t, tn_arena *arena) {
-  *t = (tn_intern){arena, NULL, 0, 0};
-}
+void tn_intern_init(tn_intern *t, tn_arena *arena) { *t = (tn_intern){arena, NULL, 0, 0}; }
 
 static intern_head intern_head_of(const char *z) {
   intern_head h;

@@ -6,15 +6,11 @@
 #include "base/checked.h"
 #include "base/text.h"
 
-static bool scan_is_digit(int c) {
-  return c >= '0' && c <= '9';
-}
+static bool scan_is_digit(int c) { return c >= '0' && c <= '9'; }
 static bool scan_is_name(int c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || scan_is_digit(c) || c == '.';
 }
-static bool scan_is_name_start(int c) {
-  return scan_is_name(c) && !scan_is_digit(c) && c != '.';
-}
+static bool scan_is_name_start(int c) { return scan_is_name(c) && !scan_is_digit(c) && c != '.'; }
 
 /* The byte `ahead` of the position, -1 past the end. */
 static int scan_peek(const tn_scan *s, size_t ahead) {

@@ -20,15 +20,9 @@ static const status_row *status_find(tn_status s) {
   return i < TN_N_STATUS && status_rows[i].name ? &status_rows[i] : &status_rows[TN_INTERNAL];
 }
 
-const char *tn_status_name(tn_status s) {
-  return status_find(s)->name;
-}
-const char *tn_status_text(tn_status s) {
-  return status_find(s)->text;
-}
-int tn_status_exit(tn_status s) {
-  return status_find(s)->exit_status;
-}
+const char *tn_status_name(tn_status s) { return status_find(s)->name; }
+const char *tn_status_text(tn_status s) { return status_find(s)->text; }
+int tn_status_exit(tn_status s) { return status_find(s)->exit_status; }
 
 tn_status tn_error_set(tn_error *e, tn_status code, const char *fmt, ...) {
   if (!e || e->status != TN_OK) return code;

@@ -20,8 +20,8 @@ typedef struct tn_loc { /* where in the user's model; all zero = the model as a 
 } tn_loc;
 
 TN_EXPORT const char *tn_status_name(tn_status s); /* "INVALID"; also part of the public API */
-const char *tn_status_text(tn_status s); /* the row's sentence */
-int tn_status_exit(tn_status s);         /* exit status of the CLI */
+const char *tn_status_text(tn_status s);           /* the row's sentence */
+int tn_status_exit(tn_status s);                   /* exit status of the CLI */
 
 /* Records an error in the context and returns `code`. Printed as "FILE: node '/a' (Add): message". */
 TN_MUST_CHECK tn_status tn_fail(struct tn_ctx *ctx, tn_status code, tn_loc loc, const char *fmt, ...) TN_PRINTF(4, 5);
@@ -30,9 +30,9 @@ TN_MUST_CHECK tn_status tn_vfail(struct tn_ctx *ctx, tn_status code, tn_loc loc,
 void tn_warn(struct tn_ctx *ctx, tn_loc loc, const char *fmt, ...) TN_PRINTF(3, 4);
 void tn_note(struct tn_ctx *ctx, const char *fmt, ...) TN_PRINTF(2, 3); /* "  while ..." under the last error */
 
-#define TN_TRY(expr)                        \
-  do {                                      \
-    tn_status try_ = (expr);                \
+#define TN_TRY(expr)                             \
+  do {                                           \
+    tn_status try_ = (expr);                     \
     if (TN_UNLIKELY(try_ != TN_OK)) return try_; \
   } while (0)
 #define TN_TRY_WHILE(ctx, expr, ...)        \

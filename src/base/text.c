@@ -11,9 +11,7 @@
 
 #include "base/checked.h"
 
-void tn_text_init(tn_text *t, tn_arena *arena) {
-  *t = (tn_text){.arena = arena};
-}
+void tn_text_init(tn_text *t, tn_arena *arena) { *t = (tn_text){.arena = arena}; }
 
 /* Room for `n` more bytes and the final NUL. */
 static char *text_reserve(tn_text *t, size_t n) {
@@ -38,9 +36,7 @@ void tn_text_add(tn_text *t, tn_str s) {
   t->ptr[t->len] = 0;
 }
 
-void tn_text_addz(tn_text *t, const char *z) {
-  tn_text_add(t, tn_str_of(z));
-}
+void tn_text_addz(tn_text *t, const char *z) { tn_text_add(t, tn_str_of(z)); }
 
 TN_NONNULL TN_PRINTF(2, 0) static void text_vprintf(tn_text *t, const char *fmt, va_list ap) {
   va_list again;
@@ -71,9 +67,7 @@ void tn_text_line(tn_text *t, const char *fmt, ...) {
   tn_text_addz(t, "\n");
 }
 
-const char *tn_text_z(tn_text *t) {
-  return t->ptr ? t->ptr : "";
-}
+const char *tn_text_z(tn_text *t) { return t->ptr ? t->ptr : ""; }
 
 /* Length of the well-formed UTF-8 sequence at s[i], 0 when there is none (overlong and surrogates included). */
 static size_t text_utf8(tn_str s, size_t i) {
@@ -89,9 +83,7 @@ static size_t text_utf8(tn_str s, size_t i) {
   return bad ? 0 : n;
 }
 
-static void text_slice(tn_text *t, tn_str s, size_t i, size_t n) {
-  tn_text_add(t, (tn_str){s.ptr + i, n});
-}
+static void text_slice(tn_text *t, tn_str s, size_t i, size_t n) { tn_text_add(t, (tn_str){s.ptr + i, n}); }
 
 void tn_text_quote(tn_text *t, tn_str s) {
   tn_text_addz(t, "\"");
@@ -130,9 +122,7 @@ void tn_text_json(tn_text *t, tn_str s) {
 }
 
 /* newlocale of "C" takes no memory: the C library keeps that locale ready. */
-static locale_t text_c_locale(void) {
-  return newlocale(LC_ALL_MASK, "C", (locale_t)0);
-}
+static locale_t text_c_locale(void) { return newlocale(LC_ALL_MASK, "C", (locale_t)0); }
 
 bool tn_text_parse_f64(tn_str s, double *out) {
   char z[401];
@@ -183,9 +173,5 @@ static void text_shortest(tn_text *t, double v, bool is_f32, int first, int last
   text_add_float(t, z);
 }
 
-void tn_text_f64(tn_text *t, double v) {
-  text_shortest(t, v, false, fabs(v) < DBL_MIN ? 1 : DBL_DIG, 17);
-}
-void tn_text_f32(tn_text *t, float v) {
-  text_shortest(t, (double)v, true, fabsf(v) < FLT_MIN ? 1 : FLT_DIG, 9);
-}
+void tn_text_f64(tn_text *t, double v) { text_shortest(t, v, false, fabs(v) < DBL_MIN ? 1 : DBL_DIG, 17); }
+void tn_text_f32(tn_text *t, float v) { text_shortest(t, (double)v, true, fabsf(v) < FLT_MIN ? 1 : FLT_DIG, 9); }

@@ -100,9 +100,7 @@ static bool thread_has_work(tn_pool *pool) {
   return (atomic_load(&pool->ticket) & UINT32_MAX) != 0 || atomic_load(&pool->stop);
 }
 
-static bool thread_is_done(tn_pool *pool) {
-  return atomic_load(&pool->unfinished) == 0;
-}
+static bool thread_is_done(tn_pool *pool) { return atomic_load(&pool->unfinished) == 0; }
 
 /* Spins until ready(pool) or the time is up; reading the clock costs more than a look, so it is read rarely. */
 static bool thread_spin(tn_pool *pool, bool (*ready)(tn_pool *)) {
@@ -239,6 +237,4 @@ void tn_pool_release(tn_pool *pool) {
   if (pool) thread_stop(pool, pool->n_threads - 1);
 }
 
-int tn_pool_threads(const tn_pool *pool) {
-  return pool ? pool->n_threads : 1;
-}
+int tn_pool_threads(const tn_pool *pool) { return pool ? pool->n_threads : 1; }

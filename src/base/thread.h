@@ -13,7 +13,7 @@ typedef struct tn_pool tn_pool;
 /* n_threads counts the caller: 1 makes no thread. <= 0: as many as the process may use (affinity mask). Workers spin
  * for a bounded time after work, then sleep. */
 TN_MUST_CHECK tn_status tn_pool_create(tn_allocator allocator, int n_threads, tn_pool **out, tn_error *err);
-void tn_pool_release(tn_pool *pool); /* joins the threads; NULL is fine */
+void tn_pool_release(tn_pool *pool);      /* joins the threads; NULL is fine */
 int tn_pool_threads(const tn_pool *pool); /* 1 for NULL */
 
 /* Calls fn(arg, begin, end, worker) over disjoint ranges that cover [0, n), every range a multiple of `grain` items

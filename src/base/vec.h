@@ -13,11 +13,11 @@
 
 void *tn_vec_grow(tn_arena *a, void *at, size_t n, size_t *cap, size_t need, size_t size);
 
-#define tn_vec_push(arena, v, ...)                                                                    \
-  do {                                                                                                \
-    if ((v)->n == (v)->cap)                                                                           \
-      (v)->at = tn_vec_grow((arena), (v)->at, (v)->n, &(v)->cap, (v)->n + 1, sizeof((v)->at[0]));     \
-    (v)->at[(v)->n++] = (__VA_ARGS__);                                                                \
+#define tn_vec_push(arena, v, ...)                                                                \
+  do {                                                                                            \
+    if ((v)->n == (v)->cap)                                                                       \
+      (v)->at = tn_vec_grow((arena), (v)->at, (v)->n, &(v)->cap, (v)->n + 1, sizeof((v)->at[0])); \
+    (v)->at[(v)->n++] = (__VA_ARGS__);                                                            \
   } while (0)
 
 #endif

@@ -291,7 +291,8 @@ static bool edit_same_content(const tn_type *a, const tn_type *b) {
   const int64_t n = tn_type_content_count(a);
   for (int64_t i = 0; i < n; i++) {
     const tn_elem *x = &a->content[i], *y = &b->content[i];
-    if (x->kind != y->kind || x->sym != y->sym || x->den != y->den || memcmp(&x->f, &y->f, sizeof x->f) != 0) return false;
+    if (x->kind != y->kind || x->sym != y->sym || x->den != y->den || memcmp(&x->f, &y->f, sizeof x->f) != 0)
+      return false;
   }
   return true;
 }

@@ -85,11 +85,11 @@ struct tn_graph {
   int64_t edits;                         /* changes made through ir/edit.h */
   tn_map value_names;                    /* interned name -> tn_value * */
   /* Behind the functions of ir/: */
-  tn_map name_next;         /* interned stem -> next suffix to try */
-  tn_map fresh;             /* value id << 32 | dim -> number of the symbol of tn_rule_fresh */
-  tn_map bounded;           /* id of an expression past the size limit -> number of the symbol that stands for it */
-  tn_map check_of;          /* condition and region, hashed -> 1 */
-  tn_premises *premises;    /* of the first n_premises checks, or NULL: see ir/ledger.h */
+  tn_map name_next;      /* interned stem -> next suffix to try */
+  tn_map fresh;          /* value id << 32 | dim -> number of the symbol of tn_rule_fresh */
+  tn_map bounded;        /* id of an expression past the size limit -> number of the symbol that stands for it */
+  tn_map check_of;       /* condition and region, hashed -> 1 */
+  tn_premises *premises; /* of the first n_premises checks, or NULL: see ir/ledger.h */
   size_t n_premises;
   int64_t region_work;      /* nodes inferred in regions since the last node of the main graph */
   TN_VEC(uint8_t) inferred; /* by value id: the shape came from a rule, not from a claim */

@@ -41,8 +41,6 @@ TN_INLINE float tn_expf(float x) {
          tn_bits_float((int32_t)((uint32_t)(n - half + 127) << 23));
 }
 
-TN_INLINE float tn_sigmoidf(float x) {
-  return 1.0f / (1.0f + tn_expf(-x));
-}
+TN_INLINE float tn_sigmoidf(float x) { return 1.0f / (1.0f + tn_expf(-x)); }
 
 #endif

@@ -49,12 +49,8 @@ static tn_status elementwise_eval2(tn_eval *e, tn_dtype d, tn_f64_fn2 f, tn_i64_
   return TN_OK;
 }
 
-tn_status tn_op_eval2(tn_eval *e, tn_f64_fn2 f, tn_i64_fn2 g) {
-  return elementwise_eval2(e, e->in[0]->dtype, f, g);
-}
-tn_status tn_op_eval_compare(tn_eval *e, tn_f64_fn2 f, tn_i64_fn2 g) {
-  return elementwise_eval2(e, TN_BOOL, f, g);
-}
+tn_status tn_op_eval2(tn_eval *e, tn_f64_fn2 f, tn_i64_fn2 g) { return elementwise_eval2(e, e->in[0]->dtype, f, g); }
+tn_status tn_op_eval_compare(tn_eval *e, tn_f64_fn2 f, tn_i64_fn2 g) { return elementwise_eval2(e, TN_BOOL, f, g); }
 
 tn_status tn_op_eval_chain(tn_eval *e, tn_f64_fn2 f, tn_i64_fn2 g) {
   const tn_lit *sum = e->in[0];

@@ -10,9 +10,7 @@ static tn_status identity_type(tn_rule *r) {
   return TN_OK;
 }
 
-static tn_status identity_shape(tn_rule *r) {
-  return r->in[0]->kind == TN_TYPE_TENSOR ? tn_shape_as_input(r) : TN_OK;
-}
+static tn_status identity_shape(tn_rule *r) { return r->in[0]->kind == TN_TYPE_TENSOR ? tn_shape_as_input(r) : TN_OK; }
 
 static tn_status identity_eval(tn_eval *e) {
   tn_lit *same = TN_NEW(e->arena, tn_lit); /* literals are never written once made: the elements are shared */

@@ -1,9 +1,7 @@
 #include "base/dtype.h"
 #include "test.h"
 
-static bool number(int d) {
-  return d != TN_STR && d != TN_C64 && d != TN_C128;
-}
+static bool number(int d) { return d != TN_STR && d != TN_C64 && d != TN_C128; }
 
 TEST(which_pairs) {
   uint8_t a[16] = {0}, b[16] = {0};

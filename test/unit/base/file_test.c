@@ -16,9 +16,7 @@ static const char *in_folder(const char *name) {
   return path[turn];
 }
 
-static tn_bytes bytes_of(const char *z) {
-  return (tn_bytes){(const uint8_t *)z, strlen(z)};
-}
+static tn_bytes bytes_of(const char *z) { return (tn_bytes){(const uint8_t *)z, strlen(z)}; }
 
 static void put(const char *name, const char *text) {
   const tn_bytes part = bytes_of(text);
