@@ -126,6 +126,9 @@ typedef enum tn_pstep_kind {
   TN_STEP_SEQUENCE_MAP
 } tn_pstep_kind;
 
+/* INT attribute of a kernel step: a set of bits, the outputs whose shape is only what the model declares. */
+#define TN_STEP_DECLARED "declared_shapes"
+
 typedef struct tn_pstep {
   uint8_t kind;
   const char *kernel; /* KERNEL: row of the kernel table */

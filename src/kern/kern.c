@@ -41,11 +41,13 @@ tn_status tn_k_need(tn_kcall *k, int n_in, int n_out) {
 }
 
 static tn_status kern_out_planned(tn_kcall *k, int i, const tn_karg *out, int rank, const int64_t *dims) {
-  if (out->rank != rank)
-    return tn_k_fail(k, TN_INTERNAL, "output %d has rank %d, but %d was planned", i, rank, out->rank);
+  const bool declared = i < 64 && (k->declared >> i & 1) != 0;
+  const tn_status code = declared ? TN_MISMATCH : TN_INTERNAL;
+  const char *const by = declared ? "the model declares" : "the plan is";
+  if (out->rank != rank) return tn_k_fail(k, code, "output %d has rank %d, but %s %d", i, rank, by, out->rank);
   for (int d = 0; d < rank; d++)
     if (out->dims[d] != dims[d])
-      return tn_k_fail(k, TN_INTERNAL, "output %d dim %d is %lld, but %lld was planned", i, d, (long long)dims[d],
+      return tn_k_fail(k, code, "output %d dim %d is %lld, but %s %lld", i, d, (long long)dims[d], by,
                        (long long)out->dims[d]);
   return TN_OK;
 }

@@ -64,6 +64,17 @@ static bool emit_step_attr(tn_emit *e, const char *name, const tn_attr *a, tn_pa
   return false;
 }
 
+/* Outputs, as a set of bits, whose shape is what the model declares: no rule knew it. */
+static int64_t emit_step_declared(const tn_emit *e, const tn_node *node) {
+  const tn_graph *g = e->graph;
+  uint64_t set = 0;
+  for (int i = 0; i < node->n_out && i < 63; i++) {
+    const tn_value *v = node->out[i];
+    if (v && tn_type_has_rank(&v->type) && (v->id >= g->inferred.n || !g->inferred.at[v->id])) set |= UINT64_C(1) << i;
+  }
+  return (int64_t)set;
+}
+
 static tn_pspan emit_step_attrs(tn_emit *e, const tn_node *node) {
   const uint32_t first = (uint32_t)e->attrs.n;
   const int n = tn_op_n_attrs(node->op);
@@ -71,6 +82,9 @@ static tn_pspan emit_step_attrs(tn_emit *e, const tn_node *node) {
     tn_pattr a;
     if (emit_step_attr(e, node->op->attrs[i].name, &node->attrs[i], &a)) tn_vec_push(e->arena, &e->attrs, a);
   }
+  const int64_t declared = emit_step_declared(e, node);
+  const tn_pattr mark = {.name = TN_STEP_DECLARED, .kind = TN_PATTR_INT, .i = declared};
+  if (declared) tn_vec_push(e->arena, &e->attrs, mark);
   return (tn_pspan){first, (uint32_t)e->attrs.n - first};
 }
 

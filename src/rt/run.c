@@ -48,7 +48,10 @@ static tn_status run_kernel(tn_rt_session *s, uint32_t number, tn_error *err) {
 
 /* Errors of sizes that appear in the middle of a run name the step that made them appear. */
 static tn_status run_label(const tn_pstep *t, tn_status status, const tn_error *inner, tn_error *err) {
-  return status == TN_OK ? TN_OK : tn_error_set(err, status, "%s: %s", t->label, inner->text);
+  const bool is_named = strncmp(inner->text, t->label, strlen(t->label)) == 0; /* checks name their node themselves */
+  return status == TN_OK
+             ? TN_OK
+             : tn_error_set(err, status, "%s%s%s", is_named ? "" : t->label, is_named ? "" : ": ", inner->text);
 }
 
 static tn_status run_before(tn_rt_session *s, uint32_t number, tn_error *err) {

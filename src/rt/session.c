@@ -151,6 +151,7 @@ static void session_step(tn_rt_session *s, uint32_t i) {
       .step = step,
       .err = &s->kernel_error,
   };
+  step->call.declared = (uint64_t)tn_k_int(&step->call, TN_STEP_DECLARED, 0);
 }
 
 /* All missing kernels in one sentence, as far as the buffer goes. */

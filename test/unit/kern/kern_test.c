@@ -207,10 +207,10 @@ TEST(outputs) {
   c.out[0] = &planned;
   CHECK_EQ_I(tn_k_out(&c.k, 0, 2, dims), TN_OK);
   CHECK_EQ_I(tn_k_out(&c.k, 0, 3, dims), TN_INTERNAL);
-  CHECK_STR(c.err.text, "output 0 has rank 3, but 2 was planned");
+  CHECK_STR(c.err.text, "output 0 has rank 3, but the plan is 2");
   c.err.status = TN_OK;
   CHECK_EQ_I(tn_k_out(&c.k, 0, 2, dims + 1), TN_INTERNAL);
-  CHECK_STR(c.err.text, "output 0 dim 0 is 3, but 2 was planned");
+  CHECK_STR(c.err.text, "output 0 dim 0 is 3, but the plan is 2");
   c.err.status = TN_OK;
   c.out[0] = &late;
   CHECK_EQ_I(tn_k_out(&c.k, 0, 3, dims), TN_OK);

@@ -239,7 +239,7 @@ TEST(planned_size_that_the_kernel_contradicts) {
   fixture_f32(&x, 0, data, 2, DIMS(3, 2));
   fixture_f32(&x, 1, data, 2, DIMS(3, 2));
   CHECK_EQ_I(tn_rt_run(x.s, &x.err), TN_INTERNAL);
-  CHECK_STR(x.err.text, "identity: output 0 dim 0 is 3, but 2 was planned");
+  CHECK_STR(x.err.text, "identity: output 0 dim 0 is 3, but the plan is 2");
   fixture_drop(&x);
 }
 
