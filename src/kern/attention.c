@@ -48,11 +48,14 @@ static int64_t attn_at(const tn_rows *r, int64_t b, int64_t h, int64_t s) {
     lo = attn_min(lo, hi);                                                                                            \
     const T *const bias = a->bias.data ? (const T *)a->bias.data + attn_at(&a->bias, b, h, i) : NULL;                 \
     const uint8_t *const allow = a->allow.data ? (const uint8_t *)a->allow.data + attn_at(&a->allow, b, h, i) : NULL; \
+    const T *const filter = a->filter.data ? (const T *)a->filter.data + attn_at(&a->filter, b, 0, i) : NULL;         \
     if (out && a->scores_kind == TN_SCORES_RAW) memcpy(out, s, (size_t)n * sizeof *s);                                \
     const T cap = (T)a->softcap;                                                                                      \
     if (cap > 0)                                                                                                      \
       for (int64_t j = 0; j < n; j++) s[j] = cap * TANH(s[j] / cap);                                                  \
     if (out && a->scores_kind == TN_SCORES_CAPPED) memcpy(out, s, (size_t)n * sizeof *s);                             \
+    if (filter)                                                                                                       \
+      for (int64_t j = lo; j < hi; j++) s[j] += filter[j];                                                            \
     if (bias)                                                                                                         \
       for (int64_t j = lo; j < hi; j++) s[j] += bias[j * a->bias_step];                                               \
     if (allow)                                                                                                        \
@@ -280,6 +283,29 @@ static tn_status attn_mask(tn_kcall *k, const tn_karg *mask, tn_attn *a) {
   return TN_OK;
 }
 
+/* Is key j seen by query i of batch b? Rank 1: the number of keys by batch, then perhaps the first key by batch; rank 2
+ * [batch, keys]; rank 3 [batch, queries, keys]. */
+static bool attn_filter_sees(const tn_attn *a, const tn_karg *m, int64_t b, int64_t i, int64_t j) {
+  if (m->rank == 1) return j < tn_k_i64(m, b) && (m->count == a->batch || j >= tn_k_i64(m, a->batch + b));
+  return tn_k_i64(m, (b * (m->rank == 3 ? a->n_q : 1) + (m->rank == 3 ? i : 0)) * a->n_kv + j) != 0;
+}
+
+static tn_status attn_filter(tn_kcall *k, const tn_karg *m, tn_attn *a) {
+  const int64_t rows = m->rank == 3 ? a->n_q : 1;
+  if (m->rank < 1 || m->rank > 3 ||
+      (m->rank == 1 ? m->count != a->batch && m->count != 2 * a->batch : m->count != a->batch * rows * a->n_kv))
+    return tn_k_fail(k, TN_MISMATCH, "the key mask fits neither the batch nor the keys");
+  const double value = tn_k_float(k, "mask_filter_value", -10000);
+  void *room;
+  TN_TRY(tn_k_scratch_array(k, a->batch * rows * a->n_kv + 1, a->dtype == TN_F64 ? 8 : 4, &room));
+  for (int64_t at = 0; at < a->batch * rows * a->n_kv; at++) {
+    const int64_t j = at % a->n_kv, i = at / a->n_kv % rows, b = at / (a->n_kv * rows);
+    tn_store_f64(a->dtype, room, at, attn_filter_sees(a, m, b, i, j) ? 0 : value);
+  }
+  a->filter = (tn_rows){room, {rows * a->n_kv, 0, m->rank == 3 ? a->n_kv : 0}};
+  return TN_OK;
+}
+
 static tn_status attn_lengths(tn_kcall *k, tn_attn *a) {
   const tn_karg *const len = tn_k_in(k, 6);
   if (!len) return TN_OK;
@@ -334,6 +360,7 @@ static tn_status attn_run(tn_kcall *k) {
   if (tn_k_int(k, "is_causal", 0) != 0) a.right = 0;
   a.offset_all = past ? past->dims[2] : 0;
   if (tn_k_in(k, 3)) TN_TRY(attn_mask(k, tn_k_in(k, 3), &a));
+  if (tn_k_in(k, 7)) TN_TRY(attn_filter(k, tn_k_in(k, 7), &a));
   TN_TRY(attn_lengths(k, &a));
   if (tn_k_outp(k, 3)) {
     a.scores = k->out[3]->data;

@@ -23,6 +23,7 @@ typedef struct tn_attn {
   tn_rows q, k, v, y;    /* head h reads k and v of head h / (heads / kv_heads) */
   tn_rows bias;          /* added to scores; (batch, head, query) -> columns; data NULL: none */
   tn_rows allow;         /* bool: columns that count; data NULL: all */
+  tn_rows filter;        /* added too, [batch, 1, queries or 1, keys]; data NULL: none */
   int64_t bias_n;        /* columns of bias and allow: those from here on do not count */
   int64_t bias_step;     /* of columns: 0 or 1 */
   const int64_t *kv_len; /* by batch: keys that count; NULL: all */

@@ -69,6 +69,21 @@ static tn_status attn_mask(tn_rule *r, const tn_sym *q, tn_sym total) {
                         tn_sym_text(t, total));
 }
 
+/* The key mask: lengths by batch (perhaps with starts after them), [batch, keys] or [batch, queries, keys]. */
+static tn_status attn_filter(tn_rule *r, const tn_sym *q, tn_sym total) {
+  TN_TRY(tn_rule_need_rank(r, 7, 1, 3));
+  if (!tn_rule_has_rank(r, 7)) return TN_OK;
+  tn_symtab *const t = r->syms;
+  const tn_type *const m = r->in[7];
+  if (m->rank == 1)
+    return tn_rule_demand(
+        r, tn_sym_or(t, tn_sym_eq(t, m->dims[0], q[0]), tn_sym_eq(t, m->dims[0], tn_sym_muli(t, q[0], 2))),
+        "a key mask of %s elements for a batch of %s", tn_sym_text(t, m->dims[0]), tn_sym_text(t, q[0]));
+  TN_TRY(tn_rule_unify(r, m->dims[0], q[0], "batch of the key mask", 0, NULL));
+  if (m->rank == 3) TN_TRY(tn_rule_unify(r, m->dims[1], q[2], "rows of the key mask", 1, NULL));
+  return tn_rule_unify(r, m->dims[m->rank - 1], total, "columns of the key mask", m->rank - 1, NULL);
+}
+
 static tn_status attn_fit(tn_rule *r, const tn_sym *q, const tn_sym *k, const tn_sym *v) {
   tn_symtab *const t = r->syms;
   TN_TRY(tn_rule_unify(r, q[0], k[0], "batch of q and k", 0, NULL));
@@ -120,6 +135,7 @@ static tn_status attn_shape(tn_rule *r) {
     TN_TRY(attn_same(r, 6, 0, q[0], "nonpad_kv_seqlen and batch"));
   }
   if (known && tn_rule_has(r, 3)) TN_TRY(attn_mask(r, q, total));
+  if (known && tn_rule_has(r, 7)) TN_TRY(attn_filter(r, q, total));
   if (r->in[0]->rank == 3)
     tn_rule_set(r, 0, 3, (const tn_sym[]){q[0], q[2], tn_sym_mul(t, q[1], v[3])});
   else
@@ -233,6 +249,16 @@ static tn_status attn_ref_join(tn_eval *e, const tn_lit *past, int64_t *dims, do
   return TN_OK;
 }
 
+/* What the key mask adds to the score of (b, i, j). */
+static double attn_ref_filter(const tn_eval *e, const int64_t *full, int64_t b, int64_t i, int64_t j) {
+  const tn_lit *const m = tn_op_eval_in(e, 7);
+  if (!m) return 0;
+  bool sees = m->rank == 1 ? j < tn_lit_i64_at(m, b) : tn_lit_i64_at(m, b * full[3] + j) != 0;
+  if (m->rank == 1 && m->count == 2 * full[0]) sees = sees && j >= tn_lit_i64_at(m, full[0] + b);
+  if (m->rank == 3) sees = tn_lit_i64_at(m, (b * full[2] + i) * full[3] + j) != 0;
+  return sees ? 0 : tn_eval_float(e, "mask_filter_value");
+}
+
 /* What is added to the score of (b, h, i, j): the mask, the windows and the number of keys in one. */
 static double attn_ref_bias(const tn_eval *e, const int64_t *full, int64_t at, int64_t past) {
   const int64_t j = at % full[3], i = at / full[3] % full[2], h = at / (full[3] * full[2]) % full[1];
@@ -242,7 +268,8 @@ static double attn_ref_bias(const tn_eval *e, const int64_t *full, int64_t at, i
   const int64_t n = len ? tn_lit_i64_at(len, b) : full[3], p = i + (len ? n - full[2] : past);
   if (j >= n || (tn_eval_int(e, "is_causal") && j > p) || (left >= 0 && j < p - left) || (right >= 0 && j > p + right))
     return (double)-INFINITY;
-  if (!mask) return 0;
+  const double filter = attn_ref_filter(e, full, b, i, j);
+  if (!mask) return filter;
   const int64_t index[4] = {b, h, i, j};
   int64_t from = 0;
   for (int d = 0; d < mask->rank; d++) {
@@ -251,7 +278,7 @@ static double attn_ref_bias(const tn_eval *e, const int64_t *full, int64_t at, i
     from = from * mask->dims[d] + (mask->dims[d] == 1 ? 0 : x);
   }
   const double v = tn_lit_f64(mask, from);
-  return mask->dtype != TN_BOOL ? v : (v != 0 ? 0 : (double)-INFINITY);
+  return filter + (mask->dtype != TN_BOOL ? v : (v != 0 ? 0 : (double)-INFINITY));
 }
 
 static tn_status attn_ref_check(tn_eval *e, const int64_t *q, const int64_t *k, const int64_t *v) {
@@ -259,6 +286,10 @@ static tn_status attn_ref_check(tn_eval *e, const int64_t *q, const int64_t *k, 
   if (q[0] != k[0] || q[0] != v[0] || k[1] != v[1] || k[2] != v[2] || q[3] != k[3] || k[1] < 1 || q[1] % k[1] != 0)
     return tn_eval_fail(e, TN_MISMATCH, "q, k and v do not fit each other");
   if (len && len->count != q[0]) return tn_eval_fail(e, TN_MISMATCH, "nonpad_kv_seqlen does not fit the batch");
+  const tn_lit *const filter = tn_op_eval_in(e, 7);
+  const int64_t columns = filter && filter->rank > 1 ? k[2] : 1, rows = filter && filter->rank == 3 ? q[2] : 1;
+  if (filter && filter->count != q[0] * rows * columns && !(filter->rank == 1 && filter->count == 2 * q[0]))
+    return tn_eval_fail(e, TN_MISMATCH, "the key mask fits neither the batch nor the keys");
   if (!mask) return TN_OK;
   const int64_t full[4] = {q[0], q[1], q[2], k[2]};
   if (mask->rank < 1 || mask->rank > 4) return tn_eval_fail(e, TN_MISMATCH, "a mask of rank %d", mask->rank);
@@ -315,7 +346,8 @@ TN_OP(attention){
            {"attn_mask", ATTN_MASKS, NULL, TN_PORT_OPTIONAL},
            {"past_key", TN_SET_FLOATS, "T1", TN_PORT_OPTIONAL, .rank = 4},
            {"past_value", TN_SET_FLOATS, "T2", TN_PORT_OPTIONAL, .rank = 4},
-           {"nonpad_kv_seqlen", TN_SET(I64) | TN_SET(I32), NULL, TN_PORT_OPTIONAL, .rank = 1}},
+           {"nonpad_kv_seqlen", TN_SET(I64) | TN_SET(I32), NULL, TN_PORT_OPTIONAL, .rank = 1},
+           {"key_mask", TN_SET(I32), NULL, TN_PORT_OPTIONAL}},
     .out = {{"y", TN_SET_FLOATS, "T1"},
             {"present_key", TN_SET_FLOATS, "T1", TN_PORT_OPTIONAL},
             {"present_value", TN_SET_FLOATS, "T2", TN_PORT_OPTIONAL},
@@ -323,6 +355,7 @@ TN_OP(attention){
     .attrs = {{"is_causal", TN_ATTR_INT, .has_default = true},
               {"kv_num_heads", TN_ATTR_INT, .has_default = true},
               {"left_window_size", TN_ATTR_INT, .i = -1},
+              {"mask_filter_value", TN_ATTR_FLOAT, .f = -10000},
               {"q_num_heads", TN_ATTR_INT, .has_default = true},
               {"qk_matmul_output_mode", TN_ATTR_INT, .has_default = true},
               {"right_window_size", TN_ATTR_INT, .i = -1},
