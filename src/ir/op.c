@@ -57,7 +57,9 @@ static const char *op_port_fault(tn_arena *a, const tn_node *node) {
     const char *name = op->in[p].name;
     if (p >= node->n_in)
       return tn_arena_printf(a, "%d inputs are too few: input %d (%s) is required", node->n_in, p, name);
-    if (!node->in[p]) return tn_arena_printf(a, "input %d (%s) is required but absent", p, name);
+    const int end = op->in[p].flags & TN_PORT_VARIADIC ? node->n_in : p + 1;
+    for (int i = p; i < end; i++)
+      if (!node->in[i]) return tn_arena_printf(a, "input %d (%s) is required but absent", i, name);
   }
   if (node->n_in > 0 && !tn_op_in_port(op, node->n_in - 1))
     return tn_arena_printf(a, "%d inputs are more than %s takes", node->n_in, op->name);

@@ -240,6 +240,12 @@ class Nodes(Case):
         twice.graph.node[0].attribute.append(helper.make_attribute("axis", 0))
         self.refused(twice, 3, "node 'n' (Softmax): attribute 'axis' is given twice")
 
+    def test_absent_operands(self):
+        for op in ["Concat", "Sum", "Max", "Einsum", "SequenceConstruct"]:
+            attributes = {"Concat": {"axis": 0}, "Einsum": {"equation": "i,i,i->i"}}.get(op, {})
+            self.refused(model([node(op, ["x", "", "x"], **attributes)]), 3, f"node 'n' ({op}): input 1 (")
+        self.refused(model([node("Add", ["x"])]), 3, "node 'n' (Add): 1 inputs are too few: input 1 (b) is required")
+
     def test_types_differ(self):
         self.refused(model([ADD], ["x", value("w", ["N"], INT64)]), 5,
                      "node 'sum' (Add): inputs 0 (a) and 1 (b) differ in element type: f32 and i64")
