@@ -48,7 +48,7 @@ static tn_status roi_align_eval(tn_eval *e) {
   if (x->rank != 4 || rois->rank != 2 || rois->dims[1] != 4 || batch->count != rois->dims[0])
     return tn_eval_fail(e, TN_MISMATCH, "rois or batch_indices do not fit");
   const int64_t oh = tn_eval_int(e, "output_height"), ow = tn_eval_int(e, "output_width");
-  const int64_t dims[4] = {rois->dims[0], x->dims[1], oh, ow}, ratio = tn_eval_int(e, "sampling_ratio");
+  const int64_t dims[4] = {rois->dims[0], x->dims[1], oh, ow}, samples = tn_eval_int(e, "sampling_ratio");
   const double scale = tn_eval_float(e, "spatial_scale");
   const bool half = tn_eval_str_is(e, "coordinate_transformation_mode", "half_pixel");
   const bool is_max = tn_eval_str_is(e, "mode", "max");
@@ -64,7 +64,7 @@ static tn_status roi_align_eval(tn_eval *e) {
     double w = box[2] - box[0], h = box[3] - box[1];
     if (!half) w = fmax(w, 1), h = fmax(h, 1);
     const double bh = h / (double)oh, bw = w / (double)ow;
-    const double ny = ratio > 0 ? (double)ratio : ceil(bh), nx = ratio > 0 ? (double)ratio : ceil(bw);
+    const double ny = samples > 0 ? (double)samples : ceil(bh), nx = samples > 0 ? (double)samples : ceil(bw);
     if (!(ny * nx < 1e7)) return tn_eval_fail(e, TN_LIMIT, "region %lld needs too many samples", (long long)roi);
     const int64_t from = (image * x->dims[1] + c) * x->dims[2] * x->dims[3];
     double sum = 0, most = -HUGE_VAL;
