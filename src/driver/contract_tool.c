@@ -142,7 +142,8 @@ static void contract_break_by(void *arg, uint32_t symbol) {
         k < CONTRACT_NEAR ? k + 1 : (INT64_C(1) << (k - CONTRACT_NEAR < 62 ? k - CONTRACT_NEAR : 62)) + 1;
     if (!contract_may_be(c, symbol, far)) continue;
     c->value[symbol] = far;
-    if (contract_holds(c, b->row->condition)) continue;
+    int64_t v;
+    if (tn_sym_eval(c->syms, b->row->condition, contract_env, c, &v) != TN_OK || v != 0) continue;
     const bool alone = contract_all_hold(c, b->row);
     if (!alone && b->row->breaks) continue;
     b->row->breaks = tn_arena_printf(&c->ctx->arena, "%s%s = %lld", alone ? "" : "*",
@@ -166,6 +167,37 @@ static contract_row *contract_add_row(contract *c, tn_sym condition, const char 
   contract_row *const row = &c->rows.at[c->rows.n - 1];
   tn_text_init(&row->why, &c->ctx->arena);
   return row;
+}
+
+/* What an alternative leaves of its one symbol, in words; NULL when it does not come to that. */
+static const char *contract_alternative(contract *c, tn_sym e, tn_sym *var) {
+  tn_premises *const alone = tn_premises_new(c->syms);
+  tn_premises_add(alone, e);
+  const char *found = NULL;
+  for (size_t s = 0; s < c->inputs.n; s++) {
+    const tn_sym symbol = tn_sym_symbol(c->syms, c->inputs.at[s])->var, at = tn_premises_coordinates(alone, symbol);
+    if (at == symbol) continue;
+    if (found || (*var && *var != symbol)) return NULL;
+    *var = symbol;
+    if (tn_sym_is_int(at)) found = tn_arena_printf(&c->ctx->arena, "%lld", (long long)at->k);
+    if (at->kind == TN_SYM_ADD && at->n == 1 && at->k == 0 && at->args[0] == symbol)
+      found = tn_arena_printf(&c->ctx->arena, "a multiple of %lld", (long long)at->coefs[0]);
+  }
+  return found;
+}
+
+/* "H must be 1 or a multiple of 8", else the condition's text. */
+static const char *contract_words(contract *c, tn_sym e) {
+  const char *const text = tn_sym_text(c->syms, e);
+  tn_sym var = NULL;
+  const char *words = NULL;
+  if (e->kind != TN_SYM_OR) return text;
+  for (uint32_t i = 0; i < e->n; i++) {
+    const char *const one = contract_alternative(c, e->args[i], &var);
+    if (!one) return text;
+    words = words ? tn_arena_printf(&c->ctx->arena, "%s or %s", words, one) : one;
+  }
+  return words && var ? tn_arena_printf(&c->ctx->arena, "%s must be %s", tn_sym_text(c->syms, var), words) : text;
 }
 
 /* S = k * S' + r in the coordinates of all conditions: one condition on S instead of those that follow from it. */
@@ -221,7 +253,7 @@ static void contract_collect(contract *c) {
   for (size_t i = 0; i < n; i++) {
     if (done[i]) continue;
     const tn_sym condition = checks[i]->condition;
-    const char *const words = tn_arena_printf(&c->ctx->arena, "%s", tn_sym_text(c->syms, condition));
+    const char *const words = contract_words(c, condition);
     contract_add_why(c, contract_add_row(c, condition, words), checks[i]);
   }
 }
@@ -241,7 +273,8 @@ static void contract_put_text(contract *c, tn_text *t, bool valid) {
   }
   for (size_t i = 0; i < c->inputs.n; i++) {
     const tn_symbol *const s = tn_sym_symbol(c->syms, c->inputs.at[i]);
-    if (s->min != INT64_MIN) tn_text_printf(t, "%s >= %lld\n", tn_sym_text(c->syms, s->var), (long long)s->min);
+    if (s->min != INT64_MIN && s->min != 0)
+      tn_text_printf(t, "%s >= %lld\n", tn_sym_text(c->syms, s->var), (long long)s->min);
     if (s->max != INT64_MAX) tn_text_printf(t, "%s <= %lld\n", tn_sym_text(c->syms, s->var), (long long)s->max);
     if (s->multiple_of > 1)
       tn_text_printf(t, "%s is a multiple of %lld\n", tn_sym_text(c->syms, s->var), (long long)s->multiple_of);

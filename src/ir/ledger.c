@@ -1,7 +1,7 @@
 /* What follows from the checks in the ledger. */
 #include "ir/ledger.h"
 
-enum { LEDGER_NEST = 16 }; /* definitions in definitions */
+enum { LEDGER_NEST = 16, LEDGER_CASES = 96 }; /* definitions in definitions; checks up to which cases are split */
 
 typedef struct ledger_walk {
   const tn_graph *graph;
@@ -66,7 +66,8 @@ void tn_ledger_minimise(tn_graph *g) {
   for (size_t i = n; i-- > 0;) {
     const tn_check *const c = &g->checks.at[i];
     if (!tn_ledger_is_early(g, c->condition)) continue;
-    drop[i] = tn_premises_prove(p, c->condition) == TN_TRUE;
+    drop[i] = (n <= LEDGER_CASES ? tn_premises_prove_by_cases(p, c->condition) : tn_premises_prove(p, c->condition)) ==
+              TN_TRUE;
     if (!drop[i] && ledger_counts(g, c)) tn_premises_add(p, c->condition);
   }
   size_t kept = 0;

@@ -202,6 +202,9 @@ static tn_sym rule_bcast_result(tn_rule *r, tn_sym a, tn_sym b) {
   if (tn_sym_is_int(b)) return b;
   if (tn_sym_bounds(r->syms, a).lo > 1) return a;
   if (tn_sym_bounds(r->syms, b).lo > 1) return b;
+  const tn_sym two = tn_sym_int(r->syms, 2); /* what the checks so far make larger than 1 is the result */
+  if (tn_ledger_implies(r->graph, tn_sym_le(r->syms, two, a))) return a;
+  if (tn_ledger_implies(r->graph, tn_sym_le(r->syms, two, b))) return b;
   return tn_sym_bcast(r->syms, a, b);
 }
 
@@ -215,9 +218,14 @@ tn_status tn_rule_bcast_dim(tn_rule *r, tn_sym a, tn_sym b, int dim, tn_sym *out
     *out = b;
     return TN_OK;
   }
+  const tn_sym equal = tn_sym_eq(t, a, b);
+  if (tn_ledger_implies(r->graph, equal)) {
+    *out = rule_better(a, b);
+    return TN_OK;
+  }
   const tn_sym one = tn_sym_int(t, 1);
   const tn_sym either = tn_sym_or(t, tn_sym_eq(t, a, one), tn_sym_eq(t, b, one));
-  const tn_sym condition = tn_sym_or(t, tn_sym_eq(t, a, b), either);
+  const tn_sym condition = tn_sym_or(t, equal, either);
   *out = rule_bcast_result(r, a, b);
   return tn_rule_demand(r, condition, "cannot broadcast dim %d: %s with %s", dim, tn_sym_text(t, a), tn_sym_text(t, b));
 }

@@ -331,8 +331,40 @@ tn_sym tn_sym_mod(tn_symtab *t, tn_sym a, tn_sym b) {
   return tn_sym_neg(t, divide_mod_k(t, minus, -b->k)); /* x % -k == -((-x) % k) */
 }
 
+/* A sum of symbols and products plus a symbol that it lacks: the general way would look at every term several times.
+ * NULL when it is not that. */
+static tn_sym add_new_symbol(tn_symtab *t, tn_sym sum, tn_sym var) {
+  if (sum->kind != TN_SYM_ADD || var->kind != TN_SYM_VAR || tn_sym_fixed(t, var) != var) return NULL;
+  uint32_t lo = 0, hi = sum->n;
+  for (uint32_t i = 0; i < sum->n; i++) {
+    const tn_sym m = sum->args[i];
+    if (m->kind != TN_SYM_MUL && (m->kind != TN_SYM_VAR || tn_sym_fixed(t, m) != m)) return NULL;
+  }
+  while (lo < hi) {
+    const uint32_t mid = lo + (hi - lo) / 2;
+    const int order = tn_sym_compare(sum->args[mid], var);
+    if (order == 0) return NULL;
+    if (order < 0) {
+      lo = mid + 1;
+    } else {
+      hi = mid;
+    }
+  }
+  tn_sym *const args = tn_arena_alloc(t->arena, (size_t)sum->n + 1, sizeof *args);
+  int64_t *const coefs = tn_arena_alloc(t->arena, (size_t)sum->n + 1, sizeof *coefs);
+  memcpy(args, sum->args, lo * sizeof *args);
+  memcpy(coefs, sum->coefs, lo * sizeof *coefs);
+  args[lo] = var;
+  coefs[lo] = 1;
+  memcpy(args + lo + 1, sum->args + lo, (sum->n - lo) * sizeof *args);
+  memcpy(coefs + lo + 1, sum->coefs + lo, (sum->n - lo) * sizeof *coefs);
+  return tn_sym_intern_longer(t, sum, lo, args, coefs);
+}
+
 tn_sym tn_sym_add(tn_symtab *t, tn_sym a, tn_sym b) {
   tn_poly p;
+  const tn_sym quick = a->kind == TN_SYM_ADD ? add_new_symbol(t, a, b) : add_new_symbol(t, b, a);
+  if (quick) return quick;
   tn_poly_of(&p, t, a);
   tn_poly_add(&p, b, 1);
   return tn_poly_node(&p);

@@ -106,6 +106,19 @@ static tn_sym logic_eq_node(tn_poly *p) {
   return tn_sym_intern2(t, TN_SYM_EQ, l, r);
 }
 
+/* (x + c) % k == r is x % k == (r - c) % k. NULL when p == 0 is not of that form. */
+static tn_sym logic_eq_mod(const tn_poly *p) {
+  const tn_sym mod = p->n == 1 ? p->at[0].mono : NULL;
+  if (!mod || !tn_sym_is_mod(mod) || (p->at[0].coef != 1 && p->at[0].coef != -1)) return NULL;
+  if (mod->args[0]->kind != TN_SYM_ADD || mod->args[0]->k == 0) return NULL;
+  int64_t r, rest;
+  if (!tn_mul_i64(p->k, -p->at[0].coef, &r) || !tn_sub_i64(r, mod->args[0]->k, &rest)) return NULL;
+  if (!tn_mod_i64(rest, mod->args[1]->k, &rest)) return NULL;
+  const tn_sym x = tn_sym_addi(p->t, mod->args[0], -mod->args[0]->k);
+  const tn_sym left = tn_sym_mod(p->t, x, mod->args[1]);
+  return tn_sym_is_mod(left) && left->args[0] == x ? tn_sym_eq(p->t, left, tn_sym_int(p->t, rest)) : NULL;
+}
+
 tn_sym tn_sym_eq(tn_symtab *t, tn_sym a, tn_sym b) {
   a = tn_sym_fixed(t, a);
   b = tn_sym_fixed(t, b);
@@ -120,7 +133,8 @@ tn_sym tn_sym_eq(tn_symtab *t, tn_sym a, tn_sym b) {
   if (logic_never_zero(&p)) return t->zero;
   const int64_t g = tn_poly_content(&p, false);
   if (g > 1) logic_divide(&p, g);
-  const tn_sym e = logic_eq_node(&p);
+  const tn_sym by_mod = logic_eq_mod(&p);
+  const tn_sym e = by_mod ? by_mod : logic_eq_node(&p);
   tn_poly_drop(&p);
   return e ? e : logic_eq_raw(t, a, b);
 }

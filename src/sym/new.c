@@ -1,11 +1,14 @@
 /* The table: hash-consing, the order of nodes, symbols. */
 #include "sym/node.h"
 
+/* The hash of a sum is a sum over its terms, so that one more term costs one more addition: see tn_sym_intern_longer.
+ */
 static uint64_t new_hash(tn_sym_kind kind, int64_t k, const tn_sym *args, const int64_t *coefs, size_t n) {
   uint64_t h = tn_hash_mix((uint64_t)kind + 1, (uint64_t)k);
+  for (size_t i = 0; coefs && i < n; i++) h += tn_hash_mix(args[i]->hash, (uint64_t)coefs[i]);
+  if (coefs) return h;
   for (size_t i = 0; i < n; i++) {
     h = tn_hash_mix(h, args[i]->hash);
-    if (coefs) h = tn_hash_mix(h, (uint64_t)coefs[i]);
   }
   return h;
 }
@@ -54,9 +57,8 @@ static const void *new_copy(tn_symtab *t, const void *from, size_t n, size_t siz
 }
 
 static tn_sym new_find(tn_symtab *t, tn_sym_kind kind, int64_t k, const tn_sym *args, const int64_t *coefs, size_t n,
-                       bool own) {
+                       uint64_t hash, bool own) {
   if ((size_t)t->n_nodes * 2 >= t->n_slots) new_grow(t);
-  const uint64_t hash = new_hash(kind, k, args, coefs, n);
   size_t at = (size_t)hash & (t->n_slots - 1);
   while (t->slots[at]) {
     if (t->slots[at]->hash == hash && new_is(t->slots[at], kind, k, args, coefs, n)) return t->slots[at];
@@ -70,12 +72,17 @@ static tn_sym new_find(tn_symtab *t, tn_sym_kind kind, int64_t k, const tn_sym *
 }
 
 tn_sym tn_sym_intern(tn_symtab *t, tn_sym_kind kind, int64_t k, const tn_sym *args, const int64_t *coefs, size_t n) {
-  return new_find(t, kind, k, args, coefs, n, false);
+  return new_find(t, kind, k, args, coefs, n, new_hash(kind, k, args, coefs, n), false);
 }
 
 tn_sym tn_sym_intern_own(tn_symtab *t, tn_sym_kind kind, int64_t k, const tn_sym *args, const int64_t *coefs,
                          size_t n) {
-  return new_find(t, kind, k, args, coefs, n, true);
+  return new_find(t, kind, k, args, coefs, n, new_hash(kind, k, args, coefs, n), true);
+}
+
+tn_sym tn_sym_intern_longer(tn_symtab *t, tn_sym sum, size_t at, const tn_sym *args, const int64_t *coefs) {
+  const uint64_t hash = sum->hash + tn_hash_mix(args[at]->hash, (uint64_t)coefs[at]);
+  return new_find(t, TN_SYM_ADD, sum->k, args, coefs, (size_t)sum->n + 1, hash, true);
 }
 
 tn_sym tn_sym_intern2(tn_symtab *t, tn_sym_kind kind, tn_sym a, tn_sym b) {

@@ -58,6 +58,8 @@ enum {
 tn_sym tn_sym_intern(tn_symtab *t, tn_sym_kind kind, int64_t k, const tn_sym *args, const int64_t *coefs, size_t n);
 /* The same for arrays of the arena that the node may keep. */
 tn_sym tn_sym_intern_own(tn_symtab *t, tn_sym_kind kind, int64_t k, const tn_sym *args, const int64_t *coefs, size_t n);
+/* A sum with one more term, args[at]; arrays of the arena that the node may keep. */
+tn_sym tn_sym_intern_longer(tn_symtab *t, tn_sym sum, size_t at, const tn_sym *args, const int64_t *coefs);
 tn_sym tn_sym_intern2(tn_symtab *t, tn_sym_kind kind, tn_sym a, tn_sym b);
 int tn_sym_compare(tn_sym a, tn_sym b); /* total, structural; 0 only for the same pointer */
 void tn_sym_sort(tn_symtab *t, tn_sym *at, size_t n);

@@ -192,6 +192,50 @@ tn_truth tn_premises_prove(const tn_premises *p, tn_sym condition) {
   return premise_prove(p, premise_coordinates(p, condition, 0), 0);
 }
 
+static void premise_add(tn_premises *p, tn_sym e, int depth);
+
+#define PREMISE_COPY(t, v) \
+  ((v).at ? memcpy(tn_arena_alloc((t)->arena, (v).cap, sizeof *(v).at), (v).at, (v).n * sizeof *(v).at) : NULL)
+
+static tn_premises *premise_copy(const tn_premises *p) {
+  tn_premises *const q = tn_premises_new(p->t);
+  *q = *p;
+  q->symbols.at = PREMISE_COPY(p->t, p->symbols);
+  q->monos.at = PREMISE_COPY(p->t, p->monos);
+  q->orders.at = PREMISE_COPY(p->t, p->orders);
+  q->given.at = PREMISE_COPY(p->t, p->given);
+  q->known = (tn_map){0};
+  for (size_t i = 0; i < q->given.n; i++) tn_map_set(p->t->arena, &q->known, tn_map_key(q->given.at[i]), 1);
+  return q;
+}
+
+/* Does e, in the newest coordinates, follow from every alternative of `either`? */
+static bool premise_by_cases(const tn_premises *p, tn_sym either, tn_sym e) {
+  for (uint32_t i = 0; i < either->n; i++) {
+    tn_premises *const q = premise_copy(p);
+    const size_t n_rules = q->symbols.n;
+    premise_add(q, either->args[i], 0);
+    if (q->contradiction) continue;
+    if (premise_prove(q, premise_coordinates(q, e, n_rules), 0) != TN_TRUE) return false;
+  }
+  return true;
+}
+
+tn_truth tn_premises_prove_by_cases(const tn_premises *p, tn_sym condition) {
+  enum { MAX_SPLITS = 8, MAX_CASES = 4 };
+  const tn_truth direct = tn_premises_prove(p, condition);
+  if (direct != TN_UNKNOWN) return direct;
+  const tn_sym e = premise_coordinates(p, condition, 0);
+  int splits = 0;
+  for (size_t i = 0; i < p->given.n && splits < MAX_SPLITS; i++) {
+    const tn_sym either = p->given.at[i];
+    if (either->kind != TN_SYM_OR || either->n > MAX_CASES) continue;
+    splits++;
+    if (premise_by_cases(p, either, e)) return TN_TRUE;
+  }
+  return TN_UNKNOWN;
+}
+
 /* Adding. */
 
 static void premise_mentions(void *arg, uint32_t symbol) {
@@ -227,20 +271,32 @@ static void premise_move(tn_premises *p, premise_rule rule) {
   }
 }
 
-/* (S + c) % k == 0, 0 <= c < k, where S counts from 0 or 1: S' = (S + c) // k does too, so what is known of S holds for
- * S', and S becomes k * S - c. Sums that were assumed to have bounds would not hold. */
-static bool premise_stretch(tn_premises *p, tn_sym mod) {
+/* (S + c) % k == 0, 0 <= c < k, or S % k == rest, where S counts from 0 or 1: S' = (S + c) // k does too, so what is
+ * known of S holds for S', and S becomes k * S - c. Sums that were assumed to have bounds would not hold. */
+static bool premise_stretch(tn_premises *p, tn_sym mod, int64_t rest) {
   tn_symtab *const t = p->t;
   if (!tn_sym_is_mod(mod) || t->lower.n > 0 || t->truth.n > 0) return false;
   const tn_sym num = mod->args[0], k = mod->args[1];
   const bool plain = num->kind == TN_SYM_VAR;
+  if (rest < 0 || rest >= k->k || (rest > 0 && !plain)) return false;
   const bool shifted = num->kind == TN_SYM_ADD && num->n == 1 && num->coefs[0] == 1 && num->k > 0 && num->k < k->k;
   const tn_sym var = shifted ? num->args[0] : num;
   if ((!plain && !shifted) || var->kind != TN_SYM_VAR) return false;
   const tn_symbol *const s = tn_sym_fact(t, var);
   if (s->min < 0 || s->min > 1 || s->max < 1 || s->multiple_of > 1) return false;
-  premise_move(p, (premise_rule){var, tn_sym_addi(t, tn_sym_muli(t, var, k->k), shifted ? -num->k : 0), 1});
+  premise_move(p, (premise_rule){var,
+                                 tn_sym_addi(t, tn_sym_muli(t, var, k->k),
+                                             shifted    ? -num->k
+                                             : rest > 0 ? rest - k->k
+                                                        : 0),
+                                 1});
   return true;
+}
+
+static bool premise_is_multiple(tn_premises *p, const tn_poly *sum) {
+  if (sum->n != 1 || (sum->k != 0 && sum->at[0].coef != 1 && sum->at[0].coef != -1) || sum->k == INT64_MIN)
+    return false;
+  return premise_stretch(p, sum->at[0].mono, sum->at[0].coef > 0 ? -sum->k : sum->k);
 }
 
 /* A symbol with the coefficient 1 or -1 that stands nowhere else; the newest one. Replacing it loses its range: kept.
@@ -269,7 +325,7 @@ static void premise_add_eq(tn_premises *p, tn_sym e) {
   tn_poly_of(&sum, t, d);
   if (sum.overflow || sum.n == 0) {
     p->contradiction |= !sum.overflow && sum.k != 0;
-  } else if (!(sum.n == 1 && sum.k == 0 && premise_stretch(p, sum.at[0].mono)) && !premise_solve(p, &sum, d)) {
+  } else if (!premise_is_multiple(p, &sum) && !premise_solve(p, &sum, d)) {
     size_t best = 0; /* the largest: the others are nearer to what the rest of the sum speaks of */
     for (size_t i = 1; i < sum.n; i++)
       if (sum.at[i].mono->size >= sum.at[best].mono->size) best = i;

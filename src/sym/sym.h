@@ -141,6 +141,8 @@ typedef struct tn_premises tn_premises;
 tn_premises *tn_premises_new(tn_symtab *t);
 void tn_premises_add(tn_premises *p, tn_sym condition);
 tn_truth tn_premises_prove(const tn_premises *p, tn_sym condition);
+/* The same, and the alternatives of an `or` among the premises one by one. */
+tn_truth tn_premises_prove_by_cases(const tn_premises *p, tn_sym condition);
 bool tn_premises_contradict(const tn_premises *p); /* seen to have no solution; false promises nothing */
 /* e in the variables the equations leave: S where S == T is T; where S % 8 == 0, S becomes 8*S with S for S // 8. */
 tn_sym tn_premises_coordinates(const tn_premises *p, tn_sym e);

@@ -67,6 +67,8 @@ SYM_TEST(multiples) {
   FOLLOWS(p, "4*(H//4) == H");
   FOLLOWS(p, "2*((H + 3)//4) == (H + 1)//2");
   OPEN(p, "H % 8 == 0");
+  CHECK_SYM("(S + 3) % 8 == 0", "S % 8 == 5");
+  CHECK_SYM("(S + 7) % 8 == 7", "S % 8 == 0");
   tn_premises *const q = GIVEN("(S + 3) % 8 == 0");
   FOLLOWS(q, "S % 4 == 1");
   FOLLOWS(q, "S % 8 == 5");
@@ -102,3 +104,11 @@ SYM_TEST(contradictions) {
   CHECK(!tn_premises_contradict(GIVEN("A == 3", "B == 4")));
 }
 
+
+SYM_TEST(cases) {
+  tn_premises *const p = GIVEN("1 <= H", "H == 1 or H % 8 == 0");
+  CHECK_EQ_I(tn_premises_prove(p, sym_of(b, "(H + 3)//4 == 1 or (H + 3)//4 == 2*((H + 7)//8)")), TN_UNKNOWN);
+  CHECK_EQ_I(tn_premises_prove_by_cases(p, sym_of(b, "(H + 3)//4 == 1 or (H + 3)//4 == 2*((H + 7)//8)")), TN_TRUE);
+  CHECK_EQ_I(tn_premises_prove_by_cases(p, sym_of(b, "H % 4 == 0")), TN_UNKNOWN);
+  FOLLOWS(p, "2 <= 2*((H + 7)//8)");
+}
