@@ -58,7 +58,7 @@ static const tn_karg *resize_given(const tn_kcall *k, int i) {
 static bool resize_scaled(int64_t in, float scale, int64_t *out) {
   int exponent;
   if (floorf(scale) >= scale && scale < 1e9f) return tn_mul_i64(in, (int64_t)scale, out);
-  if (frexpf(scale, &exponent) <= 0.5f && exponent > -30) {
+  if (frexpf(scale, &exponent) <= 0.5f && exponent > -30 && exponent <= 0) {
     *out = in / (INT64_C(1) << (1 - exponent));
     return true;
   }

@@ -35,7 +35,7 @@ static tn_status resize_count(tn_rule *r, int i, int n) {
 static tn_sym resize_scaled_dim(tn_symtab *t, tn_sym in, float scale) {
   int exponent;
   if (floorf(scale) >= scale && scale < 1e9f) return tn_sym_muli(t, in, (int64_t)scale);
-  if (frexpf(scale, &exponent) <= 0.5f && exponent > -30)
+  if (frexpf(scale, &exponent) <= 0.5f && exponent > -30 && exponent <= 0)
     return tn_sym_floordiv(t, in, tn_sym_int(t, INT64_C(1) << (1 - exponent)));
   return tn_sym_f32scale(t, in, scale);
 }

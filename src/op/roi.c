@@ -20,6 +20,7 @@ static tn_status roi_set(tn_rule *r, int64_t h, int64_t w, int64_t columns) {
 }
 
 static tn_status roi_align_shape(tn_rule *r) {
+  TN_TRY(tn_rule_need_rank(r, 1, 2, 2));
   TN_TRY(tn_rule_need_rank(r, 2, 1, 1));
   if (tn_rule_has_rank(r, 1) && tn_rule_has_rank(r, 2))
     TN_TRY(tn_rule_unify(r, r->in[2]->dims[0], r->in[1]->dims[0], "batch_indices and rois", 0, NULL));
