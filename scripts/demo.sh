@@ -22,12 +22,14 @@ fi
 
 echo "== $model"
 "$tenon" info "$model"
+program=build/demo.tnp
+echo
+echo "\$ tenon compile $(basename "$model") -o $program"
+"$tenon" compile "$model" -o "$program"
 for shape in "${shapes[@]}"; do
   args=()
   for input in $shape; do args+=(--input "$input"); done
   echo
-  echo "\$ tenon run $(basename "$model") ${args[*]}"
-  begin=$(date +%s%N)
-  "$tenon" run "$model" "${args[@]}"
-  echo "$((($(date +%s%N) - begin) / 1000000)) ms with reading and compiling"
+  echo "\$ tenon run $program ${args[*]} --repeat 3"
+  "$tenon" run "$program" "${args[@]}" --repeat 3
 done
