@@ -40,6 +40,15 @@ static void logic_divide(tn_poly *p, int64_t g) {
   if (tn_floordiv_i64(p->k, g, &k)) p->k = k;
 }
 
+/* Smaller coefficients may bring halves and remainders together that were apart. */
+static bool logic_divide_content(tn_poly *p) {
+  const int64_t g = tn_poly_content(p, false);
+  if (g <= 1) return false;
+  logic_divide(p, g);
+  tn_poly_normalise(p);
+  return true;
+}
+
 static tn_sym logic_le_node(tn_poly *p) {
   tn_symtab *const t = p->t;
   tn_poly minus, plus;
@@ -67,8 +76,11 @@ static tn_sym logic_order(tn_symtab *t, tn_sym a, tn_sym b, bool strict) {
   const tn_interval r = tn_poly_bounds(&p);
   if (r.lo >= 0) return t->one;
   if (r.hi < 0) return t->zero;
-  const int64_t g = tn_poly_content(&p, false);
-  if (g > 1) logic_divide(&p, g);
+  if (logic_divide_content(&p)) {
+    const tn_interval again = tn_poly_bounds(&p);
+    if (again.lo >= 0) return t->one;
+    if (again.hi < 0) return t->zero;
+  }
   const tn_sym e = logic_le_node(&p);
   tn_poly_drop(&p);
   return e ? e : tn_sym_intern2(t, strict ? TN_SYM_LT : TN_SYM_LE, a, b);
@@ -131,8 +143,7 @@ tn_sym tn_sym_eq(tn_symtab *t, tn_sym a, tn_sym b) {
   if (p.overflow) return logic_eq_raw(t, a, b);
   if (p.n == 0) return logic_bool(t, p.k == 0);
   if (logic_never_zero(&p)) return t->zero;
-  const int64_t g = tn_poly_content(&p, false);
-  if (g > 1) logic_divide(&p, g);
+  if (logic_divide_content(&p) && logic_never_zero(&p)) return t->zero;
   const tn_sym by_mod = logic_eq_mod(&p);
   const tn_sym e = by_mod ? by_mod : logic_eq_node(&p);
   tn_poly_drop(&p);
