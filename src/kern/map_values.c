@@ -1,14 +1,14 @@
 /* Elements replaced through a list of pairs: a table of the keys' hashes, made anew in each run. */
 #include "kern/move.h"
 
-typedef struct map_job {
+typedef struct pairs_job {
   const tn_karg *x, *keys, *values, *absent;
   tn_karg *y;
   int64_t *table; /* 1 + number of a key; 0: free */
   int64_t mask;
-} map_job;
+} pairs_job;
 
-static uint64_t map_hash(const tn_karg *a, int64_t i) {
+static uint64_t pairs_hash(const tn_karg *a, int64_t i) {
   if (a->dtype == TN_STR) {
     const tn_str s = ((const tn_str *)a->data)[i];
     uint64_t h = UINT64_C(14695981039346656037);
@@ -28,7 +28,7 @@ static uint64_t map_hash(const tn_karg *a, int64_t i) {
   return bits ^ bits >> 29;
 }
 
-static bool map_same(const tn_karg *a, int64_t i, const tn_karg *b, int64_t j) {
+static bool pairs_same(const tn_karg *a, int64_t i, const tn_karg *b, int64_t j) {
   if (a->dtype == TN_STR) return tn_str_eq(((const tn_str *)a->data)[i], ((const tn_str *)b->data)[j]);
   if (!tn_dtype_is_float(a->dtype)) return tn_k_i64(a, i) == tn_k_i64(b, j);
   const double x = tn_load_f64(a->dtype, a->data, i), y = tn_load_f64(b->dtype, b->data, j);
@@ -36,24 +36,24 @@ static bool map_same(const tn_karg *a, int64_t i, const tn_karg *b, int64_t j) {
 }
 
 /* The slot of the key that equals element i of a, or the free one where it would be. */
-static int64_t map_slot(const map_job *j, const tn_karg *a, int64_t i) {
-  int64_t at = (int64_t)(map_hash(a, i) & (uint64_t)j->mask);
-  while (j->table[at] && !map_same(a, i, j->keys, j->table[at] - 1)) at = (at + 1) & j->mask;
+static int64_t pairs_slot(const pairs_job *j, const tn_karg *a, int64_t i) {
+  int64_t at = (int64_t)(pairs_hash(a, i) & (uint64_t)j->mask);
+  while (j->table[at] && !pairs_same(a, i, j->keys, j->table[at] - 1)) at = (at + 1) & j->mask;
   return at;
 }
 
-static void map_task(void *arg, int64_t begin, int64_t end, int worker) {
-  const map_job *const j = arg;
+static void pairs_task(void *arg, int64_t begin, int64_t end, int worker) {
+  const pairs_job *const j = arg;
   (void)worker;
   for (int64_t i = begin; i < end; i++) {
-    const int64_t found = j->table[map_slot(j, j->x, i)];
+    const int64_t found = j->table[pairs_slot(j, j->x, i)];
     tn_copy_element(j->y->dtype, j->y->data, i, found ? j->values->data : j->absent->data, found ? found - 1 : 0);
   }
 }
 
 TN_KERNEL(map_values, TN_K_SIZES) {
   TN_TRY(tn_k_tensors(k, 4, 1));
-  map_job j = {.x = k->in[0], .keys = k->in[1], .values = k->in[2], .absent = k->in[3], .y = k->out[0]};
+  pairs_job j = {.x = k->in[0], .keys = k->in[1], .values = k->in[2], .absent = k->in[3], .y = k->out[0]};
   if (j.keys->count != j.values->count || j.absent->count < 1 || j.x->dtype != j.keys->dtype ||
       j.values->dtype != j.absent->dtype)
     return tn_k_fail(k, TN_MISMATCH, "%lld keys for %lld values", (long long)j.keys->count, (long long)j.values->count);
@@ -67,9 +67,9 @@ TN_KERNEL(map_values, TN_K_SIZES) {
   j.mask = slots - 1;
   memset(room, 0, (size_t)slots * sizeof *j.table);
   for (int64_t i = 0; i < j.keys->count; i++) {
-    const int64_t at = map_slot(&j, j.keys, i);
+    const int64_t at = pairs_slot(&j, j.keys, i);
     if (!j.table[at]) j.table[at] = i + 1;
   }
-  tn_pool_for(k->pool, j.x->count, 1024, map_task, &j);
+  tn_pool_for(k->pool, j.x->count, 1024, pairs_task, &j);
   return TN_OK;
 }
