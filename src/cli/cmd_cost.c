@@ -5,7 +5,7 @@
 #include "cli/options.h"
 
 /* "8GiB", "512MiB", "1000": bytes; -1 when it is no size. */
-static int64_t cost_bytes(const char *text) {
+static int64_t cost_read_size(const char *text) {
   char *end;
   const long long n = strtoll(text, &end, 10);
   static const struct {
@@ -44,7 +44,7 @@ int tn_cmd_cost(int argc, char **argv) {
   tn_texts operands;
   const int status = tn_options_parse(&usage, argc, argv, &operands);
   if (status != TN_OPTIONS_GO_ON) return status;
-  const int64_t bytes = memory ? cost_bytes(memory) : 0;
+  const int64_t bytes = memory ? cost_read_size(memory) : 0;
   if (bytes < 0 || !memory != !vary) {
     tn_cli_error(bytes < 0 ? "--max-memory: '%s' is no size" : "--max-memory and --vary go together%s",
                  bytes < 0 ? memory : "");

@@ -333,7 +333,7 @@ tn_sym tn_sym_mod(tn_symtab *t, tn_sym a, tn_sym b) {
 
 /* A sum of symbols and products plus a symbol that it lacks: the general way would look at every term several times.
  * NULL when it is not that. */
-static tn_sym add_new_symbol(tn_symtab *t, tn_sym sum, tn_sym var) {
+static tn_sym divide_add_symbol(tn_symtab *t, tn_sym sum, tn_sym var) {
   if (sum->kind != TN_SYM_ADD || var->kind != TN_SYM_VAR || tn_sym_fixed(t, var) != var) return NULL;
   uint32_t lo = 0, hi = sum->n;
   for (uint32_t i = 0; i < sum->n; i++) {
@@ -363,7 +363,7 @@ static tn_sym add_new_symbol(tn_symtab *t, tn_sym sum, tn_sym var) {
 
 tn_sym tn_sym_add(tn_symtab *t, tn_sym a, tn_sym b) {
   tn_poly p;
-  const tn_sym quick = a->kind == TN_SYM_ADD ? add_new_symbol(t, a, b) : add_new_symbol(t, b, a);
+  const tn_sym quick = a->kind == TN_SYM_ADD ? divide_add_symbol(t, a, b) : divide_add_symbol(t, b, a);
   if (quick) return quick;
   tn_poly_of(&p, t, a);
   tn_poly_add(&p, b, 1);
