@@ -33,8 +33,9 @@ static tn_status quant_layout(tn_kcall *k, quant_job *j) {
     if (j->blocked) {
       j->block = tn_k_int(k, "block_size", 0);
       j->blocks = j->scale->dims[axis];
-      if (j->block < 1) j->block = j->blocks ? (j->dim + j->blocks - 1) / j->blocks : 1;
-      if (j->blocks < (j->dim + j->block - 1) / j->block)
+      if (j->block < 1 && j->blocks) j->block = (j->dim + j->blocks - 1) / j->blocks;
+      if (j->block < 1) j->block = 1; /* nothing along the axis */
+      if (j->blocks < j->dim / j->block + (j->dim % j->block != 0))
         return tn_k_fail(k, TN_MISMATCH, "%lld blocks of %lld do not cover dim %d, which is %lld", (long long)j->blocks,
                          (long long)j->block, axis, (long long)j->dim);
       need = x->count && j->dim ? x->count / j->dim * j->blocks : 0;
@@ -65,7 +66,7 @@ static void quantize_task(void *arg, int64_t begin, int64_t end, int worker) {
       continue;
     }
     const double v = nearbyint(q) + (j->zero ? tn_load_f64(j->zero->dtype, j->zero->data, s) : 0);
-    tn_store_i64(j->y->dtype, j->y->data, i, (int64_t)(v < j->lo ? j->lo : (v > j->hi ? j->hi : v)));
+    tn_store_i64(j->y->dtype, j->y->data, i, (int64_t)(v >= j->lo ? (v > j->hi ? j->hi : v) : j->lo));
   }
 }
 

@@ -24,11 +24,17 @@ static int64_t quant_scale_at(const quant_grid *g, int64_t i) {
   return (i / (g->inner * g->dim) * g->blocks + at / g->block) * g->inner + i % g->inner;
 }
 
+static tn_status quant_enough(tn_eval *e, int64_t need) {
+  const tn_lit *const zero = e->n_in > 2 ? e->in[2] : NULL;
+  if (e->in[1]->count >= need && (!zero || zero->count >= need)) return TN_OK;
+  return tn_eval_fail(e, TN_MISMATCH, "%lld scales or zero points are needed", (long long)need);
+}
+
 static tn_status quant_grid_of(tn_eval *e, quant_grid *g) {
   const tn_lit *const x = e->in[0];
   const tn_lit *const scale = e->in[1];
   *g = (quant_grid){.inner = 1, .dim = 1, .block = 1, .blocks = 1, .single = scale->count == 1 && scale->rank <= 1};
-  if (g->single) return TN_OK;
+  if (g->single) return quant_enough(e, 1);
   int axis;
   TN_TRY(tn_eval_axis(e, tn_eval_int(e, "axis"), x->rank, &axis));
   for (int d = axis + 1; d < x->rank; d++) g->inner *= x->dims[d];
@@ -37,12 +43,14 @@ static tn_status quant_grid_of(tn_eval *e, quant_grid *g) {
   if (g->blocked) {
     g->block = tn_eval_int(e, "block_size");
     g->blocks = scale->dims[axis];
-    if (g->block < 1) g->block = g->blocks ? (g->dim + g->blocks - 1) / g->blocks : 1;
+    if (g->block < 1 && g->blocks) g->block = (g->dim + g->blocks - 1) / g->blocks;
+    if (g->block < 1) g->block = 1; /* nothing along the axis */
+    if (g->blocks < g->dim / g->block + (g->dim % g->block != 0))
+      return tn_eval_fail(e, TN_MISMATCH, "%lld blocks of %lld do not cover dim %d, which is %lld",
+                          (long long)g->blocks, (long long)g->block, axis, (long long)g->dim);
   }
   const int64_t need = g->blocked ? (x->count && g->dim ? x->count / g->dim * g->blocks : 0) : g->dim;
-  if (scale->count < need)
-    return tn_eval_fail(e, TN_MISMATCH, "%lld scales for %lld", (long long)scale->count, (long long)need);
-  return TN_OK;
+  return quant_enough(e, need);
 }
 
 /* The scale has one element, one per index of `axis`, or the rank of x. */
@@ -86,7 +94,7 @@ static void quant_store(tn_dtype d, void *out, int64_t i, double scaled, double 
   double lo, hi;
   quant_range(d, &lo, &hi);
   const double v = nearbyint(scaled) + zero;
-  tn_store_i64(d, out, i, (int64_t)(v < lo ? lo : (v > hi ? hi : v)));
+  tn_store_i64(d, out, i, (int64_t)(v >= lo ? (v > hi ? hi : v) : lo));
 }
 
 /* The quotient is taken in the scale's type, so that halves fall as the standard's reference lets them. */

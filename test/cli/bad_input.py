@@ -326,6 +326,26 @@ class Sizes(Case):
             self.refused(m, 5, f"node 'n' ({op}): output 0 has rank 3, but the model declares 2", "x=zeros:4x3x1")
             self.refused(m, 5, f"node 'n' ({op}): output 0 dim ", "x=zeros:4x5")
 
+    def test_scales_that_do_not_cover(self):
+        """Quantisation by blocks, of nothing and of too few; folded and run."""
+        x, s = value("x", ["A", "B"]), value("s", ["C", "D"])
+        run = model([node("QuantizeLinear", ["x", "s"], axis=0)], [x, s], opset=21)
+        self.assertIn("y  u8[0,3]  empty", tenon("run", self.save(run), "--input", "x=zeros:0x3", "--input", "s=zeros:2x3")[0])
+        few = node("QuantizeLinear", ["x", "s"], axis=0, block_size=2)
+        text = "1 blocks of 2 do not cover dim 0, which is 5"
+        self.refused(model([few], [x, s], opset=21), 5, text, "x=zeros:5x3", "s=zeros:1x3")
+        ones = [helper.make_tensor(name, FLOAT, dims, [1] * (3 * dims[0])) for name, dims in [("x", [5, 3]), ("s", [1, 3])]]
+        self.refused(model([few], [], initializers=ones, opset=21), 5, text)
+
+    def test_huge_whole_scale(self):
+        scales = helper.make_tensor("s", FLOAT, [1], [2.0**40])
+        m = model([node("Resize", ["x", "", "s"], mode="nearest")], [value("x", ["N"])], initializers=[scales])
+        self.refused(m, 8, "value 'y' is too large", "x=zeros:4194304")
+
+    def test_ranks_come_before_dims(self):
+        self.refused(model([node("RoiAlign", ["x", "r", "b"])], [value("x", "abcd"), value("r", []), value("b", ["M"], INT64)]),
+                     5, "node 'n' (RoiAlign): input 1 (rois) has rank 0, expected 2")
+
     def test_one_element_where_one_is_wanted(self):
         """Bounds, limits and lengths that are empty or many."""
         for m, inputs in [(model([node("Clip", ["x", "w"])]), ["x", "w"]),
