@@ -82,7 +82,7 @@ struct tn_kcall {
   const tn_kattr *attrs;
   int n_attrs;
   uint64_t declared; /* a set of bits: outputs whose planned shape is only what the model declares */
-  tn_pool *pool; /* may be NULL: one thread */
+  tn_pool *pool;     /* may be NULL: one thread */
   const tn_khost *host;
   void *host_self;
   void *step;    /* the host's own */
@@ -126,7 +126,8 @@ static inline const tn_karg *tn_k_in(const tn_kcall *k, int i) { return i < k->n
 static inline tn_karg *tn_k_outp(const tn_kcall *k, int i) { return i < k->n_out ? k->out[i] : NULL; }
 
 /* Says what output i's dims are (TN_K_SIZES kernels, before writing). A planned output must agree: a difference is
- * INTERNAL (the compiler's shape rule and the kernel disagree), or MISMATCH where the model declares the shape. A late one gets memory. No-op for an absent output. */
+ * INTERNAL (the compiler's shape rule and the kernel disagree), or MISMATCH where the model declares the shape. A late
+ * one gets memory. No-op for an absent output. */
 TN_MUST_CHECK tn_status tn_k_out(tn_kcall *k, int i, int rank, const int64_t *dims);
 TN_MUST_CHECK tn_status tn_k_axis(tn_kcall *k, int64_t axis, int rank, int *out);
 TN_MUST_CHECK tn_status tn_k_scratch(tn_kcall *k, size_t bytes, void **out); /* OOM when NULL */

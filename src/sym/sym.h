@@ -135,8 +135,8 @@ tn_truth tn_sym_prove(tn_symtab *t, tn_sym condition);
 TN_MUST_CHECK tn_status tn_sym_assume(tn_symtab *t, tn_sym condition, tn_loc loc);
 
 /* Conditions that hold together, and what follows from them: equations between sums (S == T, 2*S + 1 == T) and products
- * (A*B == C*D), multiples, orders. Bounded: past 256 conditions more are ignored. The table's own facts are not changed,
- * and must not be narrowed while premises are in use. */
+ * (A*B == C*D), multiples, orders. Bounded: past 256 conditions more are ignored. The table's own facts are not
+ * changed, and must not be narrowed while premises are in use. */
 typedef struct tn_premises tn_premises;
 tn_premises *tn_premises_new(tn_symtab *t);
 void tn_premises_add(tn_premises *p, tn_sym condition);

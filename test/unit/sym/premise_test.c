@@ -104,7 +104,6 @@ SYM_TEST(contradictions) {
   CHECK(!tn_premises_contradict(GIVEN("A == 3", "B == 4")));
 }
 
-
 SYM_TEST(cases) {
   tn_premises *const p = GIVEN("1 <= H", "H == 1 or H % 8 == 0");
   CHECK_EQ_I(tn_premises_prove(p, sym_of(b, "(H + 3)//4 == 1 or (H + 3)//4 == 2*((H + 7)//8)")), TN_UNKNOWN);
