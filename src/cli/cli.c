@@ -72,13 +72,6 @@ void tn_cli_error(const char *fmt, ...) {
   va_end(ap);
 }
 
-void tn_cli_warning(const char *fmt, ...) {
-  va_list ap;
-  va_start(ap, fmt);
-  cli_say("warning", fmt, ap);
-  va_end(ap);
-}
-
 void tn_cli_note(const char *fmt, ...) {
   va_list ap;
   va_start(ap, fmt);
@@ -125,4 +118,9 @@ int tn_cli_deliver(tn_blob *b, const char *path) {
   if (ok) return TN_EXIT_OK;
   tn_cli_error("%s: cannot write: %s", path ? path : "standard output", strerror(why));
   return tn_status_exit_code(TN_IO);
+}
+
+int tn_cli_finish(tn_status s, tn_report *r, tn_blob *text, const char *path) {
+  const int code = tn_cli_report(s, r);
+  return s == TN_OK ? tn_cli_deliver(text, path) : code;
 }

@@ -46,11 +46,12 @@ void *tn_cli_grow(void *items, size_t n, size_t size);
 
 /* One line to stderr, with "tenon: error: " and so on before it. */
 void tn_cli_error(const char *fmt, ...) TN_CLI_PRINTF(1, 2);
-void tn_cli_warning(const char *fmt, ...) TN_CLI_PRINTF(1, 2);
 void tn_cli_note(const char *fmt, ...) TN_CLI_PRINTF(1, 2);
 /* Prints and releases a report (NULL is fine) and returns the exit status for `s`. */
 int tn_cli_report(tn_status s, tn_report *r);
 /* Writes a text of the library to `path` (NULL or "-": stdout) and frees it. */
 int tn_cli_deliver(tn_blob *b, const char *path);
+/* Both: the report of a tool, and its text when it was made. */
+int tn_cli_finish(tn_status s, tn_report *r, tn_blob *text, const char *path);
 
 #endif

@@ -33,6 +33,5 @@ int tn_cmd_dump(int argc, char **argv) {
   tn_blob text = {0};
   tn_report *report = NULL;
   const tn_status done = tn_tool_opt(operands.items[0], &o, &text, &report);
-  const int code = tn_cli_report(done, report);
-  return done == TN_OK ? tn_cli_deliver(&text, out) : code;
+  return tn_cli_finish(done, report, &text, out);
 }

@@ -31,6 +31,5 @@ int tn_cmd_infer(int argc, char **argv) {
   tn_blob text = {0};
   tn_report *report = NULL;
   const tn_status done = tn_tool_infer(operands.items[0], &o, is_json, out, &text, &report);
-  const int code = tn_cli_report(done, report);
-  return done == TN_OK ? tn_cli_deliver(&text, NULL) : code;
+  return tn_cli_finish(done, report, &text, NULL);
 }

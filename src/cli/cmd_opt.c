@@ -48,6 +48,5 @@ int tn_cmd_opt(int argc, char **argv) {
   tn_blob text = {0};
   tn_report *report = NULL;
   const tn_status done = tn_tool_opt(operands.n ? operands.items[0] : NULL, &a.o, &text, &report);
-  const int code = tn_cli_report(done, report);
-  return done == TN_OK ? tn_cli_deliver(&text, a.out) : code;
+  return tn_cli_finish(done, report, &text, a.out);
 }

@@ -20,6 +20,5 @@ int tn_cmd_why(int argc, char **argv) {
   tn_blob text = {0};
   tn_report *report = NULL;
   const tn_status done = tn_tool_why(operands.items[0], &o, operands.items[1], &text, &report);
-  const int code = tn_cli_report(done, report);
-  return done == TN_OK ? tn_cli_deliver(&text, NULL) : code;
+  return tn_cli_finish(done, report, &text, NULL);
 }
