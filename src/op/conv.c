@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "ir/import.h"
-#include "op/window.h"
 
 /* Channels of the input against the weights: c == cg * group, and group divides the output channels. */
 static tn_status conv_channels(tn_rule *r, tn_sym c, tn_sym cg, tn_sym m, int64_t group) {
@@ -17,8 +16,7 @@ static tn_status conv_channels(tn_rule *r, tn_sym c, tn_sym cg, tn_sym m, int64_
                         "%s output channels do not divide into %lld groups", tn_sym_text(t, m), (long long)group);
 }
 
-/* Kernel size of axis i: of the weights, and of kernel_shape where that is given. */
-static tn_status conv_kernel(tn_rule *r, const tn_window_attrs *w, const tn_type *weights, int i, tn_sym *out) {
+tn_status tn_conv_kernel(tn_rule *r, const tn_window_attrs *w, const tn_type *weights, int i, tn_sym *out) {
   *out = weights->dims[2 + i];
   if (!w->has_kernel) return TN_OK;
   const tn_sym given = tn_sym_int(r->syms, w->kernel[i]);
@@ -27,7 +25,7 @@ static tn_status conv_kernel(tn_rule *r, const tn_window_attrs *w, const tn_type
   return TN_OK;
 }
 
-static tn_status conv_bias(tn_rule *r, int input, tn_sym m) {
+tn_status tn_conv_bias(tn_rule *r, int input, tn_sym m) {
   TN_TRY(tn_rule_need_rank(r, input, 1, 1));
   if (!tn_rule_has_rank(r, input)) return TN_OK;
   return tn_rule_unify(r, r->in[input]->dims[0], m, "bias and output channels", 0, NULL);
@@ -53,13 +51,13 @@ tn_status tn_conv_shape(tn_rule *r, int x_port, int w_port, int b_port) {
   tn_window_attrs w;
   TN_TRY(tn_window_read(r->ctx, r->loc, r->node, rank - 2, &w));
   TN_TRY(conv_channels(r, x->dims[1], weights->dims[1], weights->dims[0], tn_rule_int(r, "group")));
-  if (b_port >= 0) TN_TRY(conv_bias(r, b_port, weights->dims[0]));
+  if (b_port >= 0) TN_TRY(tn_conv_bias(r, b_port, weights->dims[0]));
   tn_sym *dims = tn_rule_dims(r, rank);
   dims[0] = x->dims[0];
   dims[1] = weights->dims[0];
   for (int i = 0; i < rank - 2; i++) {
     tn_sym kernel;
-    TN_TRY(conv_kernel(r, &w, weights, i, &kernel));
+    TN_TRY(tn_conv_kernel(r, &w, weights, i, &kernel));
     TN_TRY(tn_window_dim(r, &w, i, x->dims[2 + i], kernel, &dims[2 + i]));
   }
   tn_rule_set(r, 0, rank, dims);
@@ -111,12 +109,7 @@ TN_OP(conv){
            {"w", TN_SET_FLOATS, "T"},
            {"b", TN_SET_FLOATS, "T", TN_PORT_OPTIONAL}},
     .out = {{"y", TN_SET_FLOATS, "T", 0}},
-    .attrs = {{"auto_pad", TN_ATTR_STR, .s = "NOTSET"},
-              {"dilations", .kind = TN_ATTR_INTS},
-              {"group", TN_ATTR_INT, .i = 1},
-              {"kernel_shape", .kind = TN_ATTR_INTS},
-              {"pads", .kind = TN_ATTR_INTS},
-              {"strides", .kind = TN_ATTR_INTS}},
+    .attrs = {TN_CONV_ATTRS},
     .type = tn_type_by_group,
     .shape = conv_shape,
     .eval = conv_eval,
@@ -138,13 +131,13 @@ static tn_status deform_conv_shape(tn_rule *r) {
   tn_window_attrs w;
   TN_TRY(tn_window_read(r->ctx, r->loc, r->node, 2, &w));
   TN_TRY(conv_channels(r, x->dims[1], weights->dims[1], weights->dims[0], tn_rule_int(r, "group")));
-  TN_TRY(conv_bias(r, 3, weights->dims[0]));
+  TN_TRY(tn_conv_bias(r, 3, weights->dims[0]));
   const int64_t offset_group = tn_rule_int(r, "offset_group");
   if (offset_group < 1) return tn_rule_fail(r, TN_INVALID, "attribute 'offset_group' is %lld", (long long)offset_group);
   tn_sym dims[4] = {x->dims[0], weights->dims[0]}, taps = tn_sym_int(t, offset_group);
   for (int i = 0; i < 2; i++) {
     tn_sym kernel;
-    TN_TRY(conv_kernel(r, &w, weights, i, &kernel));
+    TN_TRY(tn_conv_kernel(r, &w, weights, i, &kernel));
     TN_TRY(tn_window_dim(r, &w, i, x->dims[2 + i], kernel, &dims[2 + i]));
     taps = tn_sym_mul(t, taps, kernel);
   }

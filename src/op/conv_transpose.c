@@ -1,6 +1,6 @@
 /* ConvTranspose. */
 #include "ir/import.h"
-#include "op/window.h"
+#include "op/conv.h"
 
 /* `n` entries of an INTS attribute, or none. */
 static tn_status deconv_ints(tn_ctx *ctx, tn_loc loc, const tn_attr *a, const char *name, int n, int64_t min,
@@ -39,9 +39,7 @@ static tn_status deconv_channels(tn_rule *r, const tn_type *x, const tn_type *we
                         "%s input channels do not divide into %lld groups", tn_sym_text(t, x->dims[1]),
                         (long long)group));
   *m = tn_sym_muli(t, weights->dims[1], group);
-  TN_TRY(tn_rule_need_rank(r, 2, 1, 1));
-  if (!tn_rule_has_rank(r, 2)) return TN_OK;
-  return tn_rule_unify(r, r->in[2]->dims[0], *m, "bias and output channels", 0, NULL);
+  return tn_conv_bias(r, 2, *m);
 }
 
 static tn_status deconv_shape(tn_rule *r) {
@@ -61,12 +59,8 @@ static tn_status deconv_shape(tn_rule *r) {
   dims[0] = x->dims[0];
   TN_TRY(deconv_channels(r, x, weights, &dims[1]));
   for (int i = 0; i < n; i++) {
-    tn_sym kernel = weights->dims[2 + i];
-    if (w.has_kernel) {
-      const tn_sym given = tn_sym_int(r->syms, w.kernel[i]);
-      TN_TRY(tn_rule_unify(r, kernel, given, "weights and kernel_shape", 2 + i, NULL));
-      kernel = given;
-    }
+    tn_sym kernel;
+    TN_TRY(tn_conv_kernel(r, &w, weights, i, &kernel));
     if (shape)
       dims[2 + i] = tn_sym_int(r->syms, shape[i]);
     else

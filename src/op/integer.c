@@ -240,12 +240,6 @@ static tn_status integer_conv_eval(tn_eval *e, const integer_ports *p) {
 static tn_status conv_integer_eval(tn_eval *e) { return integer_conv_eval(e, &integer_plain); }
 static tn_status qlinear_conv_eval(tn_eval *e) { return integer_conv_eval(e, &integer_linear); }
 
-/* clang-format off */
-#define INTEGER_CONV_ATTRS                                                                             \
-  {"auto_pad", TN_ATTR_STR, .s = "NOTSET"}, {"dilations", TN_ATTR_INTS}, {"group", TN_ATTR_INT, .i = 1}, \
-  {"kernel_shape", TN_ATTR_INTS}, {"pads", TN_ATTR_INTS}, {"strides", TN_ATTR_INTS}
-/* clang-format on */
-
 TN_OP(conv_integer){
     .name = "conv_integer",
     .in = {{"x", INTEGER_BYTES, "T1", .rank_as = 2},
@@ -253,7 +247,7 @@ TN_OP(conv_integer){
            {"x_zero_point", INTEGER_BYTES, "T1", TN_PORT_OPTIONAL},
            {"w_zero_point", INTEGER_BYTES, "T2", TN_PORT_OPTIONAL}},
     .out = {{"y", TN_SET(I32)}},
-    .attrs = {INTEGER_CONV_ATTRS},
+    .attrs = {TN_CONV_ATTRS},
     .type = integer_type_i32,
     .shape = conv_integer_shape,
     .eval = conv_integer_eval,
@@ -275,7 +269,7 @@ TN_OP(qlinear_conv){
            {"y_zero_point", INTEGER_BYTES, "T3"},
            {"b", TN_SET(I32), NULL, TN_PORT_OPTIONAL}},
     .out = {{"y", INTEGER_BYTES, "T3"}},
-    .attrs = {INTEGER_CONV_ATTRS},
+    .attrs = {TN_CONV_ATTRS},
     .type = integer_type_of_zero,
     .shape = qlinear_conv_shape,
     .eval = qlinear_conv_eval,
