@@ -21,7 +21,7 @@ case $level in build | demo | test) ;; *)
 esac
 TENON_VENV=${TENON_VENV:-$PWD/build/venv}
 TENON_WHEELS=${TENON_WHEELS:-$PWD/build/wheels}
-packages=(numpy==2.4.6 onnx==1.20.1 onnxruntime==1.32.0 sympy==1.14.0)
+packages=(numpy==2.4.6 onnx==1.23.2 onnxruntime==1.32.0 sympy==1.14.0)
 models=(rapidocr-onnxruntime==1.4.4 silero-vad==6.2.0)
 
 mkdir -p build

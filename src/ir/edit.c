@@ -285,14 +285,19 @@ void tn_edit_move_before(tn_node *node, tn_node *before) {
   before->region->graph->edits++;
 }
 
+static uint64_t edit_bits(double f) {
+  uint64_t bits;
+  memcpy(&bits, &f, sizeof bits);
+  return bits;
+}
+
 static bool edit_same_content(const tn_type *a, const tn_type *b) {
   if (a->content == b->content) return true;
   if (!a->content || !b->content) return false;
   const int64_t n = tn_type_content_count(a);
   for (int64_t i = 0; i < n; i++) {
     const tn_elem *x = &a->content[i], *y = &b->content[i];
-    if (x->kind != y->kind || x->sym != y->sym || x->den != y->den || memcmp(&x->f, &y->f, sizeof x->f) != 0)
-      return false;
+    if (x->kind != y->kind || x->sym != y->sym || x->den != y->den || edit_bits(x->f) != edit_bits(y->f)) return false;
   }
   return true;
 }
