@@ -63,8 +63,8 @@ static tn_sym cost_dims(const cost *c, const tn_type *t, int from) {
 }
 
 static int64_t cost_attr(const tn_node *node, const char *name) {
-  const int i = tn_op_attr_index(node->op, name);
-  return i < 0 || node->attrs[i].kind != TN_ATTR_INT ? 0 : node->attrs[i].i;
+  const tn_attr *a = tn_op_attr(node, name);
+  return a && a->kind == TN_ATTR_INT ? a->i : 0;
 }
 
 /* Multiply-adds of the heavy operators; NULL: not one of them. */
@@ -114,11 +114,11 @@ static int cost_per_element(const tn_node *node, bool *of_input) {
 /* A window's taps per element of the result. */
 static int64_t cost_taps(const tn_node *node) {
   static const char *const pools[] = {"max_pool", "average_pool", "lp_pool", "avg_pool", NULL};
-  const int i = cost_is(node, pools) ? tn_op_attr_index(node->op, "kernel_shape") : -1;
+  const tn_attr *a = cost_is(node, pools) ? tn_op_attr(node, "kernel_shape") : NULL;
   int64_t taps = 1;
-  if (i < 0 || node->attrs[i].kind != TN_ATTR_INTS) return 0;
-  for (int64_t k = 0; k < node->attrs[i].n; k++)
-    if (!tn_mul_i64(taps, node->attrs[i].ints[k], &taps)) return 0;
+  if (!a || a->kind != TN_ATTR_INTS) return 0;
+  for (int64_t k = 0; k < a->n; k++)
+    if (!tn_mul_i64(taps, a->ints[k], &taps)) return 0;
   return taps;
 }
 

@@ -2,9 +2,8 @@
 #include "ir/eval.h"
 
 const tn_attr *tn_eval_attr(const tn_eval *e, const char *name) {
-  const int i = tn_op_attr_index(e->node->op, name);
-  TN_ASSERT(i >= 0);
-  return i < 0 || e->node->attrs[i].kind == TN_ATTR_NONE ? NULL : &e->node->attrs[i];
+  TN_ASSERT(tn_op_attr_index(e->node->op, name) >= 0);
+  return tn_op_attr(e->node, name);
 }
 
 int64_t tn_eval_int(const tn_eval *e, const char *name) {

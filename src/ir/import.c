@@ -104,12 +104,6 @@ void tn_import_set_str(tn_node *node, const char *attr, const char *v) {
   tn_edit_set_attr(node, attr, (tn_attr){.kind = TN_ATTR_STR, .s = tn_str_of(own)});
 }
 
-void tn_import_set_ints(tn_import *im, tn_node *node, const char *attr, const int64_t *v, int64_t n) {
-  int64_t *own = TN_NEW_ARRAY(&im->ctx->arena, int64_t, n > 0 ? n : 1);
-  for (int64_t i = 0; i < n; i++) own[i] = v[i];
-  tn_edit_set_attr(node, attr, (tn_attr){.kind = TN_ATTR_INTS, .ints = own, .n = n});
-}
-
 static tn_status import_copy_attr(tn_import *im, tn_import_attr *a, const tn_attr_row *row, tn_node *node) {
   if (!import_fits(&a->value, row->kind)) return import_wrong_kind(im, a, row->kind);
   tn_attr value = a->value;

@@ -53,7 +53,6 @@ tn_value *tn_import_const_lit(tn_import *im, const tn_lit *lit);
 void tn_import_set_int(tn_node *node, const char *attr, int64_t v);
 void tn_import_set_float(tn_node *node, const char *attr, double v);
 void tn_import_set_str(tn_node *node, const char *attr, const char *v);
-void tn_import_set_ints(tn_import *im, tn_node *node, const char *attr, const int64_t *v, int64_t n);
 /* Copies every not yet used attribute that the node's op has in its schema (kind checked). */
 TN_MUST_CHECK tn_status tn_import_copy_attrs(tn_import *im, tn_node *node);
 void tn_import_finish(tn_import *im, tn_node *node); /* out[i] = node->out[i] for every present output */

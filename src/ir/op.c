@@ -32,6 +32,11 @@ int tn_op_attr_index(const tn_op *op, const char *name) {
   return -1;
 }
 
+const tn_attr *tn_op_attr(const tn_node *node, const char *name) {
+  const int i = tn_op_attr_index(node->op, name);
+  return i < 0 || node->attrs[i].kind == TN_ATTR_NONE ? NULL : &node->attrs[i];
+}
+
 bool tn_attr_row_default(const tn_attr_row *row, tn_attr *out) {
   *out = (tn_attr){.kind = TN_ATTR_NONE};
   const bool has = row->has_default || row->i != 0 || row->f < 0 || row->f > 0 || row->s;

@@ -104,8 +104,9 @@ typedef struct tn_op {
 
 const tn_op *tn_op_find(const char *name); /* NULL when there is none */
 int tn_op_count(void);
-const tn_op *tn_op_at(int i);                            /* sorted by name */
-int tn_op_attr_index(const tn_op *op, const char *name); /* -1 when absent */
+const tn_op *tn_op_at(int i);                                     /* sorted by name */
+int tn_op_attr_index(const tn_op *op, const char *name);          /* -1 when absent */
+const tn_attr *tn_op_attr(const tn_node *node, const char *name); /* NULL when absent, or not in the schema */
 int tn_op_n_attrs(const tn_op *op);
 bool tn_attr_row_default(const tn_attr_row *row, tn_attr *out); /* false when the row has none */
 /* The port that serves input (output) i; a last VARIADIC port serves all that follow. NULL when there is none. */

@@ -3,12 +3,6 @@
 
 #include "ir/infer.h"
 
-const tn_attr *tn_rewrite_attr(const tn_rewrite *w, const char *name) {
-  const int i = tn_op_attr_index(w->node->op, name);
-  TN_ASSERT(i >= 0);
-  return i < 0 || w->node->attrs[i].kind == TN_ATTR_NONE ? NULL : &w->node->attrs[i];
-}
-
 static bool rewrite_same_type(tn_symtab *syms, const tn_type *a, const tn_type *b) {
   if (tn_type_same(a, b)) return a->kind != TN_TYPE_TENSOR || a->rank >= 0;
   if (a->kind != TN_TYPE_TENSOR || b->kind != TN_TYPE_TENSOR || a->dtype != b->dtype) return false;

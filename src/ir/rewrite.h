@@ -12,7 +12,6 @@ typedef struct tn_rewrite {
   bool changed; /* set by the functions below */
 } tn_rewrite;
 
-const tn_attr *tn_rewrite_attr(const tn_rewrite *w, const char *name);
 /* Replaces result i of the node by an existing value of the same type (dims proved equal), else does nothing. */
 bool tn_rewrite_forward(tn_rewrite *w, int i, tn_value *v);
 /* New node before this one, with inferred types; NULL when its inference failed (nothing is changed then). */

@@ -9,19 +9,13 @@
 /* Attributes. */
 
 const tn_attr *tn_rule_attr(const tn_rule *r, const char *name) {
-  const int i = tn_op_attr_index(r->node->op, name);
-  TN_ASSERT(i >= 0);
-  return i < 0 || r->node->attrs[i].kind == TN_ATTR_NONE ? NULL : &r->node->attrs[i];
+  TN_ASSERT(tn_op_attr_index(r->node->op, name) >= 0);
+  return tn_op_attr(r->node, name);
 }
 
 int64_t tn_rule_int(const tn_rule *r, const char *name) {
   const tn_attr *a = tn_rule_attr(r, name);
   return a ? a->i : 0;
-}
-
-double tn_rule_float(const tn_rule *r, const char *name) {
-  const tn_attr *a = tn_rule_attr(r, name);
-  return a ? a->f : 0;
 }
 
 bool tn_rule_str_is(const tn_rule *r, const char *name, const char *z) {

@@ -26,7 +26,6 @@ typedef struct tn_rule {
 /* Attributes by schema name (a name not in the schema is a fault of ours). */
 const tn_attr *tn_rule_attr(const tn_rule *r, const char *name); /* NULL when absent without default */
 int64_t tn_rule_int(const tn_rule *r, const char *name);         /* 0 when absent */
-double tn_rule_float(const tn_rule *r, const char *name);
 bool tn_rule_str_is(const tn_rule *r, const char *name, const char *z);
 
 /* Inputs. */

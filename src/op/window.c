@@ -5,15 +5,10 @@
 
 enum { WINDOW_MAX_SIZE = INT32_MAX }; /* of strides, dilations, pads and kernels: products stay far from int64's end */
 
-static const tn_attr *window_attr(const tn_node *node, const char *name) {
-  const int i = tn_op_attr_index(node->op, name);
-  return i < 0 || node->attrs[i].kind == TN_ATTR_NONE ? NULL : &node->attrs[i];
-}
-
 /* `n` numbers >= min of an INTS attribute, or all `absent`. */
 static tn_status window_ints(tn_ctx *ctx, tn_loc loc, const tn_node *node, const char *name, int n, int64_t absent,
                              int64_t min, int64_t *out) {
-  const tn_attr *a = window_attr(node, name);
+  const tn_attr *a = tn_op_attr(node, name);
   for (int i = 0; i < n; i++) out[i] = absent;
   if (!a || a->n == 0) return TN_OK;
   if (a->n != n)
@@ -28,7 +23,7 @@ static tn_status window_ints(tn_ctx *ctx, tn_loc loc, const tn_node *node, const
 
 static tn_status window_auto_pad(tn_ctx *ctx, tn_loc loc, const tn_node *node, tn_auto_pad *out) {
   static const char *const names[] = {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"};
-  const tn_attr *a = window_attr(node, "auto_pad");
+  const tn_attr *a = tn_op_attr(node, "auto_pad");
   *out = TN_PAD_EXPLICIT;
   if (!a || a->s.len == 0) return TN_OK;
   for (int i = 0; i < 4; i++)
@@ -43,7 +38,7 @@ tn_status tn_window_read(tn_ctx *ctx, tn_loc loc, const tn_node *node, int n, tn
   int64_t pads[2 * TN_WINDOW_MAX];
   w->n = n;
   TN_TRY(window_auto_pad(ctx, loc, node, &w->auto_pad));
-  const tn_attr *ceil_mode = window_attr(node, "ceil_mode"), *kernel = window_attr(node, "kernel_shape");
+  const tn_attr *ceil_mode = tn_op_attr(node, "ceil_mode"), *kernel = tn_op_attr(node, "kernel_shape");
   w->ceil_mode = ceil_mode && ceil_mode->i != 0;
   w->has_kernel = kernel && kernel->n > 0;
   TN_TRY(window_ints(ctx, loc, node, "kernel_shape", n, 1, 1, w->kernel));

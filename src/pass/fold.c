@@ -94,8 +94,8 @@ static void fold_known_outputs(fold *f, tn_node *node) {
 
 const tn_lit *tn_pass_const_of(const tn_value *v) {
   if (!v || !v->def || strcmp(v->def->op->name, "const") != 0) return NULL;
-  const int i = tn_op_attr_index(v->def->op, "value");
-  return i >= 0 && v->def->attrs[i].kind == TN_ATTR_TENSOR ? v->def->attrs[i].tensor : NULL;
+  const tn_attr *a = tn_op_attr(v->def, "value");
+  return a && a->kind == TN_ATTR_TENSOR ? a->tensor : NULL;
 }
 
 /* All inputs constant; the results fit, are no bloat, and cost little. */

@@ -196,7 +196,7 @@ IR_TEST(attributes) {
   bed b;
   bed_init(&b, ctx, g, NULL, NULL);
   CHECK_EQ_I(tn_rule_int(&b.r, "axis"), -1);
-  CHECK_EQ_F(tn_rule_float(&b.r, "alpha"), 0.5);
+  CHECK_EQ_F(tn_rule_attr(&b.r, "alpha")->f, 0.5);
   CHECK(tn_rule_str_is(&b.r, "mode", "x"));
   CHECK(!tn_rule_str_is(&b.r, "mode", "xy"));
   b.r.node->attrs[0].kind = TN_ATTR_NONE;
