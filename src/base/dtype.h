@@ -44,15 +44,14 @@ TN_MUST_CHECK bool tn_dtype_bytes(tn_dtype d, int64_t n, size_t *out);
 #define TN_SET_INTS (TN_SET(I8) | TN_SET(I16) | TN_SET(I32) | TN_SET(I64))
 #define TN_SET_UINTS (TN_SET(U8) | TN_SET(U16) | TN_SET(U32) | TN_SET(U64))
 #define TN_SET_NUMBERS (TN_SET_FLOATS | TN_SET_INTS | TN_SET_UINTS)
-#define TN_SET_COMPLEX (TN_SET(C64) | TN_SET(C128))
 #define TN_SET_ALL (~UINT64_C(1))
 
 /* Element `i` of an array of type d, whatever the packing. Loads convert exactly where the target can hold the value.
  * load_f64: FLOAT, INT, UINT, BOOL; complex gives the real part. load_i64: INT, UINT (u64 wraps), BOOL; floats
  * truncate toward zero with saturation, NaN = 0. Stores round to nearest even; integers wrap as C casts of the two's
- * complement; store_f64 into an integer truncates toward zero and saturates
- * (the 2- and 4-bit kinds wrap); into bool: != 0; into the f8/f4 kinds
- * saturates when `saturate` (ONNX Cast's default), else overflows to inf or NaN as the ONNX Cast tables say. */
+ * complement; store_f64 into an integer truncates toward zero and saturates (the 2- and 4-bit kinds wrap); into bool:
+ * != 0; into the f8/f4 kinds saturates when `saturate` (ONNX Cast's default), else overflows to inf or NaN as the ONNX
+ * Cast tables say. */
 double tn_load_f64(tn_dtype d, const void *p, int64_t i);
 int64_t tn_load_i64(tn_dtype d, const void *p, int64_t i);
 void tn_store_f64(tn_dtype d, void *p, int64_t i, double v);

@@ -3,48 +3,35 @@
 #include "base/half.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "tenon/dtype.h"
 
-static float half_f32_of(uint32_t u) {
-  float f;
-  memcpy(&f, &u, sizeof f);
-  return f;
-}
-
-static uint32_t half_bits_of(float f) {
-  uint32_t u;
-  memcpy(&u, &f, sizeof u);
-  return u;
-}
-
 float tn_f16_to_f32(uint16_t h) {
   const uint32_t sign = (uint32_t)(h & 0x8000) << 16, magnitude = h & 0x7fffu;
-  if (magnitude >= 0x7c00) return half_f32_of(sign | 0x7f800000u | (magnitude & 0x3ff) << 13);
-  if (magnitude >= 0x0400) return half_f32_of(sign | ((magnitude << 13) + ((127u - 15u) << 23)));
-  return half_f32_of(sign | half_bits_of((float)magnitude * 0x1p-24f));
+  if (magnitude >= 0x7c00) return tn_f32_of_bits(sign | 0x7f800000u | (magnitude & 0x3ff) << 13);
+  if (magnitude >= 0x0400) return tn_f32_of_bits(sign | ((magnitude << 13) + ((127u - 15u) << 23)));
+  return tn_f32_of_bits(sign | tn_f32_bits((float)magnitude * 0x1p-24f));
 }
 
 uint16_t tn_f32_to_f16(float f) {
-  const uint32_t u = half_bits_of(f), sign = u >> 16 & 0x8000u;
+  const uint32_t u = tn_f32_bits(f), sign = u >> 16 & 0x8000u;
   uint32_t m = u & 0x7fffffffu;
   if (m > 0x7f800000u) {
     m = 0x7e00u | (m >> 13 & 0x3ffu); /* quiet, payload kept */
   } else if (m >= 0x477ff000u) {      /* 65520, halfway past the largest */
     m = 0x7c00u;
   } else if (m < 0x38800000u) { /* below 2^-14: adding 0.5 makes the FPU round at 2^-24 */
-    m = half_bits_of(half_f32_of(m) + 0.5f) - 0x3f000000u;
+    m = tn_f32_bits(tn_f32_of_bits(m) + 0.5f) - 0x3f000000u;
   } else {
     m = (m - ((127u - 15u) << 23) + 0xfffu + (m >> 13 & 1u)) >> 13;
   }
   return (uint16_t)(sign | m);
 }
 
-float tn_bf16_to_f32(uint16_t h) { return half_f32_of((uint32_t)h << 16); }
+float tn_bf16_to_f32(uint16_t h) { return tn_f32_of_bits((uint32_t)h << 16); }
 
 uint16_t tn_f32_to_bf16(float f) {
-  const uint32_t u = half_bits_of(f);
+  const uint32_t u = tn_f32_bits(f);
   if ((u & 0x7fffffffu) > 0x7f800000u) return (uint16_t)(u >> 16 | 0x40u);
   return (uint16_t)((u + 0x7fffu + (u >> 16 & 1u)) >> 16);
 }
@@ -125,12 +112,12 @@ static bool half_is_nan(const half_kind *k, uint8_t b) {
 }
 
 float tn_f8_to_f32(int dtype, uint8_t b) {
-  if (dtype == TN_F8E8M0) return b == 0xff ? half_f32_of(0x7fc00000u) : ldexpf(1.0f, (int)b - 127);
+  if (dtype == TN_F8E8M0) return b == 0xff ? tn_f32_of_bits(0x7fc00000u) : ldexpf(1.0f, (int)b - 127);
   const half_kind *k = half_kind_find(dtype);
   const uint32_t sign = b & k->sign ? 0x80000000u : 0;
-  if (half_is_nan(k, b)) return half_f32_of((k->only_one_nan ? 0 : sign) | 0x7fc00000u);
+  if (half_is_nan(k, b)) return tn_f32_of_bits((k->only_one_nan ? 0 : sign) | 0x7fc00000u);
   const int magnitude = b & (k->sign - 1);
-  if (k == &half_e5m2 && magnitude == k->inf) return half_f32_of(sign | 0x7f800000u);
+  if (k == &half_e5m2 && magnitude == k->inf) return tn_f32_of_bits(sign | 0x7f800000u);
   const int e = magnitude >> k->mantissa, fraction = magnitude & ((1 << k->mantissa) - 1);
   const int whole = e ? fraction | 1 << k->mantissa : fraction;
   const float v = ldexpf((float)whole, (e ? e : 1) - k->bias - k->mantissa);

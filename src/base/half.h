@@ -1,9 +1,21 @@
-/* Scalar conversions of the short float kinds; round to nearest even. */
+/* Bits of floats, and scalar conversions of the short float kinds, which round to nearest even. */
 #ifndef TN_BASE_HALF_H
 #define TN_BASE_HALF_H
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
+
+static inline float tn_f32_of_bits(uint32_t u) {
+  float f;
+  memcpy(&f, &u, sizeof f);
+  return f;
+}
+static inline uint32_t tn_f32_bits(float f) {
+  uint32_t u;
+  memcpy(&u, &f, sizeof u);
+  return u;
+}
 
 float tn_f16_to_f32(uint16_t h);
 uint16_t tn_f32_to_f16(float f);

@@ -237,12 +237,3 @@ tn_status tn_scan_need_int(tn_scan *s, int64_t *out) {
   tn_scan_next(s);
   return TN_OK;
 }
-
-tn_status tn_scan_enter(tn_scan *s) {
-  if (s->depth >= TN_SCAN_MAX_DEPTH) {
-    const tn_loc loc = {.kind = "line", .index = s->tok.line};
-    return tn_fail(s->ctx, TN_LIMIT, loc, "nested more than %d deep", TN_SCAN_MAX_DEPTH);
-  }
-  s->depth++;
-  return TN_OK;
-}

@@ -1,4 +1,4 @@
-/* The one lexer behind all our text forms (IR, symbolic expressions, program assembly). Works on untrusted text.
+/* The one lexer behind all our text forms (IR, symbolic expressions). Works on untrusted text.
  * '#' starts a comment to the end of the line; '//' is floor division. */
 #ifndef TN_BASE_SCAN_H
 #define TN_BASE_SCAN_H
@@ -30,7 +30,6 @@ typedef struct tn_scan {
   size_t pos;
   int line;
   tn_token tok; /* the current token */
-  int depth;    /* nesting guard for parsers */
 } tn_scan;
 
 void tn_scan_init(tn_scan *s, tn_ctx *ctx, tn_str src); /* and reads the first token */
@@ -42,10 +41,5 @@ TN_MUST_CHECK tn_status tn_scan_fail(tn_scan *s, const char *expected);
 TN_MUST_CHECK tn_status tn_scan_need(tn_scan *s, const char *punct_or_name);
 /* [-] INT, so that INT64_MIN reads back too. */
 TN_MUST_CHECK tn_status tn_scan_need_int(tn_scan *s, int64_t *out);
-
-/* Around every recursive rule of a parser: fails past TN_SCAN_MAX_DEPTH. Leave only after a successful enter. */
-enum { TN_SCAN_MAX_DEPTH = 200 };
-TN_MUST_CHECK tn_status tn_scan_enter(tn_scan *s);
-static inline void tn_scan_leave(tn_scan *s) { s->depth--; }
 
 #endif

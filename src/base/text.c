@@ -58,15 +58,6 @@ void tn_text_printf(tn_text *t, const char *fmt, ...) {
   va_end(ap);
 }
 
-void tn_text_line(tn_text *t, const char *fmt, ...) {
-  for (int i = 0; i < t->indent; i++) tn_text_addz(t, "  ");
-  va_list ap;
-  va_start(ap, fmt);
-  text_vprintf(t, fmt, ap);
-  va_end(ap);
-  tn_text_addz(t, "\n");
-}
-
 const char *tn_text_z(tn_text *t) { return t->ptr ? t->ptr : ""; }
 
 /* Length of the well-formed UTF-8 sequence at s[i], 0 when there is none (overlong and surrogates included). */

@@ -1,4 +1,4 @@
-/* String builder with indentation: the back end of every printer. Lives in an arena. */
+/* String builder: the back end of every printer. Lives in an arena. */
 #ifndef TN_BASE_TEXT_H
 #define TN_BASE_TEXT_H
 
@@ -9,14 +9,12 @@ typedef struct tn_text {
   tn_arena *arena;
   char *ptr; /* NUL-terminated once anything was added */
   size_t len, cap;
-  int indent; /* levels of two spaces, written by tn_text_line */
 } tn_text;
 
 void tn_text_init(tn_text *t, tn_arena *arena);
 void tn_text_add(tn_text *t, tn_str s);
 void tn_text_addz(tn_text *t, const char *z);
 void tn_text_printf(tn_text *t, const char *fmt, ...) TN_PRINTF(2, 3);
-void tn_text_line(tn_text *t, const char *fmt, ...) TN_PRINTF(2, 3); /* indent + text + newline */
 void tn_text_quote(tn_text *t, tn_str s); /* "..." with \" \\ \n \t \xNN: what the lexer reads back */
 void tn_text_json(tn_text *t, tn_str s);  /* a JSON string; bytes that are no UTF-8 become U+FFFD */
 void tn_text_f64(tn_text *t, double v);   /* shortest that reads back the same; inf, -inf, nan */

@@ -1,20 +1,13 @@
 /* The interpreter of shape code. */
 #include "code/shape.h"
 
-#include <string.h>
+#include "base/half.h"
 
 const tn_shape_row tn_shape_rows[TN_N_SHAPE_OPS] = {
 #define TN_X(name, n, doc) {#name, n},
     TN_SHAPE_OPS(TN_X)
 #undef TN_X
 };
-
-static float shape_float_of(int64_t bits) {
-  const uint32_t low = (uint32_t)bits;
-  float f;
-  memcpy(&f, &low, sizeof f);
-  return f;
-}
 
 /* False when the result is no int64 (or the division is by zero). */
 static bool shape_step(const tn_shape_ins *ins, const int64_t *s, int64_t *out) {
@@ -48,7 +41,7 @@ static bool shape_step(const tn_shape_ins *ins, const int64_t *s, int64_t *out) 
       *out = a == 1 ? b : a;
       return true;
     case TN_SHAPE_F32SCALE:
-      return tn_f32scale_i64(a, shape_float_of(imm), out);
+      return tn_f32scale_i64(a, tn_f32_of_bits((uint32_t)imm), out);
     case TN_SHAPE_EQ:
       *out = a == b;
       return true;

@@ -1,4 +1,5 @@
 /* AttributeProto to attribute values. */
+#include "base/half.h"
 #include "onnx/importer.h"
 
 static tn_status attr_ints(tn_ctx *ctx, const tn_pb_attribute *a, const char *name, tn_loc loc, tn_attr *out) {
@@ -19,12 +20,7 @@ static tn_status attr_floats(tn_ctx *ctx, const tn_pb_attribute *a, const char *
     return tn_fail(ctx, TN_INVALID, loc, "attribute '%s' is damaged", name);
   double *floats = TN_NEW_ARRAY(&ctx->arena, double, out->n + 1);
   tn_wire_iter it = tn_wire_iterate(&a->floats, TN_WIRE_I32);
-  for (int64_t i = 0; tn_wire_iter_next(&it, &v); i++) {
-    const uint32_t bits = (uint32_t)v;
-    float f;
-    memcpy(&f, &bits, sizeof f);
-    floats[i] = (double)f;
-  }
+  for (int64_t i = 0; tn_wire_iter_next(&it, &v); i++) floats[i] = (double)tn_f32_of_bits((uint32_t)v);
   out->kind = TN_ATTR_FLOATS;
   out->floats = floats;
   return TN_OK;

@@ -1,5 +1,6 @@
 /* Intervals and divisors of expressions. INT64_MIN and INT64_MAX in a lower and upper bound mean none; a lower bound is
  * never INT64_MAX and an upper one never INT64_MIN, so the ends saturate towards "none" and stay sound. */
+#include "base/half.h"
 #include "sym/node.h"
 
 enum {
@@ -118,11 +119,9 @@ static tn_interval bound_minmax(tn_symtab *t, tn_sym e) {
 /* Rounding is monotone, so the ends of the argument give the ends of the result. */
 static tn_interval bound_scale(tn_symtab *t, tn_sym e) {
   const tn_interval a = tn_sym_bounds(t, e->args[0]);
-  const uint32_t bits = (uint32_t)e->k;
   tn_interval r = bound_none;
-  float c;
+  const float c = tn_f32_of_bits((uint32_t)e->k);
   int64_t v;
-  memcpy(&c, &bits, sizeof c);
   if (!(c >= 0 || c < 0)) return r;
   const int64_t from = c < 0 ? a.hi : a.lo, to = c < 0 ? a.lo : a.hi;
   if (!bound_is_inf(from) && tn_f32scale_i64(from, c, &v)) r.lo = bound_lo(v);

@@ -1,5 +1,6 @@
 /* Exact evaluation. Walks without recursion; each node once. Sums are added in 128 bits, so only the result must fit.
  */
+#include "base/half.h"
 #include "sym/node.h"
 
 enum { EVAL_OPEN = 1, EVAL_DONE = 16 }; /* DONE + the status */
@@ -122,9 +123,7 @@ static tn_status eval_two(eval_walk *w, tn_sym e, int64_t *out) {
 }
 
 static tn_status eval_one(eval_walk *w, tn_sym e, int64_t *out) {
-  const uint32_t bits = (uint32_t)e->k;
   int64_t a;
-  float c;
   switch ((tn_sym_kind)e->kind) {
     case TN_SYM_NOT:
       TN_TRY(eval_known(w, e->args[0], &a));
@@ -132,8 +131,7 @@ static tn_status eval_one(eval_walk *w, tn_sym e, int64_t *out) {
       return TN_OK;
     case TN_SYM_F32SCALE:
       TN_TRY(eval_known(w, e->args[0], &a));
-      memcpy(&c, &bits, sizeof c);
-      return tn_f32scale_i64(a, c, out) ? TN_OK : TN_LIMIT;
+      return tn_f32scale_i64(a, tn_f32_of_bits((uint32_t)e->k), out) ? TN_OK : TN_LIMIT;
     case TN_SYM_SELECT:
       TN_TRY(eval_known(w, e->args[0], &a));
       return eval_known(w, e->args[a ? 1 : 2], out);

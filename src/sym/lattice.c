@@ -1,6 +1,7 @@
 /* min, max, bcast and f32scale. */
 #include <math.h>
 
+#include "base/half.h"
 #include "sym/node.h"
 
 typedef TN_VEC(tn_sym) lattice_args;
@@ -114,14 +115,12 @@ static tn_sym scale_exact(tn_symtab *t, tn_sym a, float c) {
 
 tn_sym tn_sym_f32scale(tn_symtab *t, tn_sym a, float c) {
   int64_t v;
-  uint32_t bits;
   a = tn_sym_fixed(t, a);
   if (tn_sym_is_overflow(a)) return a;
   if (tn_sym_is_int(a) && tn_f32scale_i64(a->k, c, &v)) return tn_sym_int(t, v);
   if (tn_sym_is_int(a)) return t->overflow;
   const tn_sym exact = scale_exact(t, a, c);
   if (exact) return exact;
-  memcpy(&bits, &c, sizeof bits);
-  if (c != c) bits = 0x7fc00000; /* one NaN */
+  const uint32_t bits = c != c ? 0x7fc00000 : tn_f32_bits(c); /* one NaN */
   return tn_sym_intern(t, TN_SYM_F32SCALE, (int64_t)bits, &a, NULL, 1);
 }

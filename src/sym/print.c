@@ -2,6 +2,7 @@
  * TN_SYM_PRINT_DEPTH or has more than PRINT_MAX_SIZE nodes: there a `?` stands, which does not parse. */
 #include <inttypes.h>
 
+#include "base/half.h"
 #include "sym/node.h"
 
 enum { PRINT_MAX_SIZE = 1 << 16 };
@@ -118,11 +119,8 @@ static void print_call(printer *p, const char *name, tn_sym e) {
   tn_text_addz(p->out, "(");
   print_list(p, e, ", ", PRINT_ANY);
   if (e->kind == TN_SYM_F32SCALE) {
-    const uint32_t bits = (uint32_t)e->k;
-    float c;
-    memcpy(&c, &bits, sizeof c);
     tn_text_addz(p->out, ", ");
-    tn_text_f32(p->out, c);
+    tn_text_f32(p->out, tn_f32_of_bits((uint32_t)e->k));
   }
   tn_text_addz(p->out, ")");
 }

@@ -1,4 +1,5 @@
 /* Substitution and the symbols of an expression: walks over the graph without recursion, each node once. */
+#include "base/half.h"
 #include "sym/node.h"
 
 typedef struct subst_walk {
@@ -30,10 +31,7 @@ static tn_sym subst_sum(tn_symtab *t, tn_sym e, const tn_sym *args) {
 }
 
 static tn_sym subst_scale(tn_symtab *t, tn_sym e, tn_sym a) {
-  const uint32_t bits = (uint32_t)e->k;
-  float c;
-  memcpy(&c, &bits, sizeof c);
-  return tn_sym_f32scale(t, a, c);
+  return tn_sym_f32scale(t, a, tn_f32_of_bits((uint32_t)e->k));
 }
 
 tn_sym tn_sym_rebuild(tn_symtab *t, tn_sym e, const tn_sym *args) {

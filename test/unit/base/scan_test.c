@@ -143,28 +143,3 @@ TEST(need_int) {
   CHECK_EQ_I(with_ctx(read_ints, NULL, diag, sizeof diag), TN_INVALID);
   CHECK_STR(diag, "line 1: expected an integer, found an integer out of range");
 }
-
-static tn_status nest(tn_scan *s) {
-  if (!tn_scan_take(s, "(")) return TN_OK;
-  TN_TRY(tn_scan_enter(s));
-  TN_TRY(nest(s));
-  tn_scan_leave(s);
-  return tn_scan_need(s, ")");
-}
-
-static tn_status nest_all(tn_ctx *ctx, void *arg) {
-  tn_scan s;
-  tn_scan_init(&s, ctx, tn_str_of(arg));
-  return nest(&s);
-}
-
-TEST(depth) {
-  static char src[100001];
-  char diag[300];
-  memset(src, '(', 200);
-  memset(src + 200, ')', 200);
-  CHECK_EQ_I(with_ctx(nest_all, src, diag, sizeof diag), TN_OK);
-  memset(src, '(', 100000);
-  CHECK_EQ_I(with_ctx(nest_all, src, diag, sizeof diag), TN_LIMIT);
-  CHECK_STR(diag, "line 1: nested more than 200 deep");
-}

@@ -31,13 +31,6 @@ TEST(building) {
   tn_text_printf(t, "%d", 7);
   CHECK_STR(tn_text_z(t), "ab-7");
   tn_text_init(t, &fixture.arena);
-  tn_text_line(t, "f {");
-  t->indent++;
-  tn_text_line(t, "x = %s", "1");
-  t->indent--;
-  tn_text_line(t, "}");
-  CHECK_STR(tn_text_z(t), "f {\n  x = 1\n}\n");
-  tn_text_init(t, &fixture.arena);
   for (int i = 0; i < 10000; i++) tn_text_printf(t, "%04d", i);
   CHECK_EQ_I(t->len, 40000);
   CHECK(memcmp(tn_text_z(t) + 4 * 9876, "9876", 4) == 0);
