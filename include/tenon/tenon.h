@@ -84,7 +84,8 @@ typedef struct tn_compile_options {
 /* `path`: ONNX file (or a .tnp program, which is then loaded). External data is read from the model's folder only. */
 TN_API tn_status tn_compile_file(const char *path, const tn_compile_options *o, tn_program **out,
                                  tn_report **out_report);
-/* The bytes must stay until the program is released: weights are used in place. External data is refused. */
+/* A model's bytes may go after the call: the program has copies of the weights. Those of a .tnp program, which is used
+ * in place, must stay until the program is released. External data is refused. */
 TN_API tn_status tn_compile_memory(const void *bytes, size_t n, const tn_compile_options *o, tn_program **out,
                                    tn_report **out_report);
 TN_API tn_status tn_program_save(const tn_program *p, const char *path, tn_report **out_report);

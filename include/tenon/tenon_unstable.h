@@ -1,5 +1,5 @@
 /* What the command line uses beyond tenon.h. Not part of the shared library and free to change. Text results are
- * allocated by the library and freed with tn_text_free. */
+ * allocated by the library and freed with tn_blob_free. */
 #ifndef TENON_UNSTABLE_H
 #define TENON_UNSTABLE_H
 

@@ -14,7 +14,8 @@ enum {                     /* invariants that hold at a point of the pipeline */
        TN_HAS_PROGRAM = 64,
        TN_HAS_LIVE = 128 /* no region that is never entered */
 };
-/* Places, order, buffers and programs are side tables of passes, which check them. Works in ctx->pass. */
+/* Checks the graph, and its symbols and facts when asked for; the others say only what a pass needs, gives and breaks.
+ * Works in ctx->pass. */
 TN_MUST_CHECK tn_status tn_verify(tn_graph *g, uint32_t invariants);
 
 #endif
