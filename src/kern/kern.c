@@ -7,8 +7,8 @@ enum { KERN_MAX_NESTING = 8 }; /* sequences in optionals in ... */
 
 tn_status tn_k_no_dtype(tn_kcall *k, int input) {
   const tn_karg *a = tn_k_in(k, input);
-  return tn_k_fail(k, TN_UNSUPPORTED, "element type %s of input %d", tn_dtype_name(a ? a->dtype : TN_DTYPE_NONE),
-                   input);
+  return tn_k_fail(k, TN_UNSUPPORTED, "element type %s of input %d is not supported",
+                   tn_dtype_name(a ? a->dtype : TN_DTYPE_NONE), input);
 }
 
 const tn_kattr *tn_k_attr(const tn_kcall *k, const char *name) {

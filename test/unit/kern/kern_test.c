@@ -260,7 +260,7 @@ TEST(operands_that_are_missing) {
   CHECK_STR(c.err.text, "output 0 is missing");
   c.err.status = TN_OK;
   CHECK_EQ_I(tn_k_no_dtype(&c.k, 0), TN_UNSUPPORTED);
-  CHECK_STR(c.err.text, "element type f32 of input 0");
+  CHECK_STR(c.err.text, "element type f32 of input 0 is not supported");
 }
 
 TEST(shape_and_size) {
