@@ -112,18 +112,13 @@ static void ctx_record(tn_ctx *ctx, tn_severity severity, tn_status status, tn_l
   tn_vec_push(&ctx->arena, &ctx->diags, d);
 }
 
-tn_status tn_vfail(tn_ctx *ctx, tn_status code, tn_loc loc, const char *fmt, va_list ap) {
-  TN_ASSERT(code != TN_OK);
-  ctx_record(ctx, TN_ERROR, code, loc, fmt, ap);
-  return code;
-}
-
 tn_status tn_fail(tn_ctx *ctx, tn_status code, tn_loc loc, const char *fmt, ...) {
+  TN_ASSERT(code != TN_OK);
   va_list ap;
   va_start(ap, fmt);
-  const tn_status status = tn_vfail(ctx, code, loc, fmt, ap);
+  ctx_record(ctx, TN_ERROR, code, loc, fmt, ap);
   va_end(ap);
-  return status;
+  return code;
 }
 
 void tn_warn(tn_ctx *ctx, tn_loc loc, const char *fmt, ...) {

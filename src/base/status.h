@@ -25,8 +25,6 @@ int tn_status_exit(tn_status s);                   /* exit status of the CLI */
 
 /* Records an error in the context and returns `code`. Printed as "FILE: node '/a' (Add): message". */
 TN_MUST_CHECK tn_status tn_fail(struct tn_ctx *ctx, tn_status code, tn_loc loc, const char *fmt, ...) TN_PRINTF(4, 5);
-TN_MUST_CHECK tn_status tn_vfail(struct tn_ctx *ctx, tn_status code, tn_loc loc, const char *fmt, va_list ap)
-    TN_PRINTF(4, 0);
 void tn_warn(struct tn_ctx *ctx, tn_loc loc, const char *fmt, ...) TN_PRINTF(3, 4);
 void tn_note(struct tn_ctx *ctx, const char *fmt, ...) TN_PRINTF(2, 3); /* "  while ..." under the last error */
 

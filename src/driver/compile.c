@@ -229,7 +229,8 @@ tn_status tn_compilation_run(tn_compilation *c, const tn_compile_request *reques
   return status;
 }
 
-tn_status tn_compilation_program(tn_compilation *c, tn_allocator allocator, tn_program **out) {
+/* The program that `emit` left, with memory of its own; takes over the mapped files. */
+static tn_status compile_program(tn_compilation *c, tn_allocator allocator, tn_program **out) {
   tn_program *p = c->pass.program;
   if (!p) return tn_error_set(&c->error, TN_INTERNAL, "no program was made");
   p->allocator = allocator;
@@ -274,8 +275,7 @@ tn_status tn_compile(const tn_compile_request *request, tn_compilation *keep, tn
   *out = NULL;
   tn_status status = tn_compilation_run(c, request);
   if (status == TN_OK)
-    status =
-        c->is_program ? compile_load(c, request->allocator, out) : tn_compilation_program(c, request->allocator, out);
+    status = c->is_program ? compile_load(c, request->allocator, out) : compile_program(c, request->allocator, out);
   if (out_report) *out_report = tn_compilation_report(c);
   if (!keep) tn_compilation_drop(c);
   return status;

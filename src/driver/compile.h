@@ -39,8 +39,6 @@ typedef struct tn_compilation {
 
 /* Fills *c, which the caller drops whatever the status. A .tnp file is only recognised (is_program). */
 TN_MUST_CHECK tn_status tn_compilation_run(tn_compilation *c, const tn_compile_request *request);
-/* The program that `emit` left, with memory of its own; takes over the mapped files. */
-TN_MUST_CHECK tn_status tn_compilation_program(tn_compilation *c, tn_allocator allocator, tn_program **out);
 void tn_compilation_drop(tn_compilation *c);
 tn_report *tn_compilation_report(const tn_compilation *c); /* its errors and warnings so far */
 

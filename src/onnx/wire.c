@@ -165,18 +165,18 @@ void tn_wire_add_bytes(tn_wire_out *o, const void *p, size_t n) {
   o->bytes.n += n;
 }
 
-void tn_wire_add_varint(tn_wire_out *o, uint64_t v) {
+static void wire_add_varint(tn_wire_out *o, uint64_t v) {
   uint8_t buffer[TN_WIRE_MAX_VARINT];
   tn_wire_add_bytes(o, buffer, tn_wire_put_varint(buffer, v));
 }
 
 void tn_wire_add_int_field(tn_wire_out *o, uint32_t number, uint64_t v) {
-  tn_wire_add_varint(o, (uint64_t)number << 3 | TN_WIRE_VARINT);
-  tn_wire_add_varint(o, v);
+  wire_add_varint(o, (uint64_t)number << 3 | TN_WIRE_VARINT);
+  wire_add_varint(o, v);
 }
 
 void tn_wire_add_len_field(tn_wire_out *o, uint32_t number, const void *p, size_t n) {
-  tn_wire_add_varint(o, (uint64_t)number << 3 | TN_WIRE_LEN);
-  tn_wire_add_varint(o, n);
+  wire_add_varint(o, (uint64_t)number << 3 | TN_WIRE_LEN);
+  wire_add_varint(o, n);
   tn_wire_add_bytes(o, p, n);
 }

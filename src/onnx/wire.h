@@ -65,7 +65,6 @@ typedef struct tn_wire_out {
 
 enum { TN_WIRE_MAX_VARINT = 10 };
 size_t tn_wire_put_varint(uint8_t out[TN_WIRE_MAX_VARINT], uint64_t v); /* bytes written */
-void tn_wire_add_varint(tn_wire_out *o, uint64_t v);
 void tn_wire_add_bytes(tn_wire_out *o, const void *p, size_t n);
 void tn_wire_add_int_field(tn_wire_out *o, uint32_t number, uint64_t v);
 void tn_wire_add_len_field(tn_wire_out *o, uint32_t number, const void *p, size_t n);

@@ -8,7 +8,9 @@
 
 /* --- shape --- */
 
-tn_status tn_attn_dims(tn_rule *r, int i, int64_t heads, const char *heads_name, tn_sym *dims, bool *out_known) {
+/* Dims [batch, heads, rows, size] of an operand of rank 3 or 4; false when its rank is not known. Demands that heads
+ * divide the last dim. */
+static tn_status attn_dims(tn_rule *r, int i, int64_t heads, const char *heads_name, tn_sym *dims, bool *out_known) {
   *out_known = false;
   TN_TRY(tn_rule_need_rank(r, i, 3, 4));
   if (!tn_rule_has_rank(r, i)) return TN_OK;
@@ -114,9 +116,9 @@ static tn_status attn_shape(tn_rule *r) {
   const int64_t q_heads = tn_rule_int(r, "q_num_heads"), kv_heads = tn_rule_int(r, "kv_num_heads");
   tn_sym q[4], k[4], v[4];
   bool has_q, has_k, has_v;
-  TN_TRY(tn_attn_dims(r, 0, q_heads, "q_num_heads", q, &has_q));
-  TN_TRY(tn_attn_dims(r, 1, kv_heads, "kv_num_heads", k, &has_k));
-  TN_TRY(tn_attn_dims(r, 2, kv_heads, "kv_num_heads", v, &has_v));
+  TN_TRY(attn_dims(r, 0, q_heads, "q_num_heads", q, &has_q));
+  TN_TRY(attn_dims(r, 1, kv_heads, "kv_num_heads", k, &has_k));
+  TN_TRY(attn_dims(r, 2, kv_heads, "kv_num_heads", v, &has_v));
   if (!has_q || !has_k || !has_v) return TN_OK;
   TN_TRY(attn_fit(r, q, k, v));
   tn_symtab *const t = r->syms;
@@ -155,7 +157,9 @@ static tn_status attn_type(tn_rule *r) {
 
 /* --- oracle --- */
 
-tn_status tn_attn_ref_load(tn_eval *e, const tn_lit *x, int64_t heads, const char *what, int64_t *dims, double **out) {
+/* A literal [batch, heads, rows, size] or [batch, rows, heads * size] as doubles in the first form. dims receives the
+ * four sizes. MISMATCH when it has neither. */
+static tn_status attn_load(tn_eval *e, const tn_lit *x, int64_t heads, const char *what, int64_t *dims, double **out) {
   if (x->rank == 4) {
     for (int d = 0; d < 4; d++) dims[d] = x->dims[d];
   } else if (x->rank == 3 && heads > 0 && x->dims[2] % heads == 0) {
@@ -304,9 +308,9 @@ static tn_status attn_ref_check(tn_eval *e, const int64_t *q, const int64_t *k, 
 static tn_status attn_eval(tn_eval *e) {
   int64_t q[4], k[4], v[4];
   double *qs, *ks, *vs;
-  TN_TRY(tn_attn_ref_load(e, e->in[0], tn_eval_int(e, "q_num_heads"), "q", q, &qs));
-  TN_TRY(tn_attn_ref_load(e, e->in[1], tn_eval_int(e, "kv_num_heads"), "k", k, &ks));
-  TN_TRY(tn_attn_ref_load(e, e->in[2], tn_eval_int(e, "kv_num_heads"), "v", v, &vs));
+  TN_TRY(attn_load(e, e->in[0], tn_eval_int(e, "q_num_heads"), "q", q, &qs));
+  TN_TRY(attn_load(e, e->in[1], tn_eval_int(e, "kv_num_heads"), "k", k, &ks));
+  TN_TRY(attn_load(e, e->in[2], tn_eval_int(e, "kv_num_heads"), "v", v, &vs));
   const tn_lit *const past = tn_op_eval_in(e, 4);
   TN_TRY(attn_ref_join(e, past, k, &ks));
   TN_TRY(attn_ref_join(e, tn_op_eval_in(e, 5), v, &vs));

@@ -125,8 +125,10 @@ static tn_when known_join_all(tn_known *k, tn_sym e) {
   return j.when;
 }
 
-/* Definitions may lean on definitions without end, so the walk keeps its own stack. A cycle ends as "never". */
-tn_when tn_known_symbol(tn_known *k, uint32_t symbol) {
+/* Of a symbol; DEFINED ones by their definitions. These may lean on definitions without end, so the walk keeps its own
+ * stack. A cycle ends as "never". */
+static void known_find(void *arg, uint32_t symbol) {
+  tn_known *k = arg;
   known_stack stack = {0};
   known_need need = {k, &stack};
   known_push_undone(&need, symbol);
@@ -147,12 +149,6 @@ tn_when tn_known_symbol(tn_known *k, uint32_t symbol) {
     state->state = 2;
     stack.n--;
   }
-  return symbol < k->n_symbols ? k->symbols[symbol].when : (tn_when){0};
-}
-
-static void known_do_symbol(void *arg, uint32_t symbol) {
-  tn_known *k = arg;
-  (void)tn_known_symbol(k, symbol);
 }
 
 tn_when tn_known_when(tn_known *k, tn_sym e) {
@@ -160,7 +156,7 @@ tn_when tn_known_when(tn_known *k, tn_sym e) {
   if (tn_sym_is_int(e)) return (tn_when){k->graph->main, NULL};
   tn_when *memo = tn_map_find_ptr(&k->memo, e);
   if (memo) return *memo;
-  tn_sym_symbols(k->graph->syms, e, known_do_symbol, k);
+  tn_sym_symbols(k->graph->syms, e, known_find, k);
   memo = TN_NEW(k->arena, tn_when);
   *memo = known_join_all(k, e);
   tn_map_set_ptr(k->arena, &k->memo, e, memo);

@@ -14,8 +14,6 @@ typedef struct tn_known tn_known;
 /* A snapshot of the graph in `arena`: valid until nodes are added, moved or erased. */
 tn_known *tn_known_new(tn_graph *g, tn_arena *arena);
 tn_when tn_known_when(tn_known *k, tn_sym e);
-/* Of a symbol by number; DEFINED ones by their definitions. */
-tn_when tn_known_symbol(tn_known *k, uint32_t symbol);
 bool tn_known_before(const tn_known *k, tn_when w, const tn_node *node);       /* before `node` runs? */
 bool tn_known_on_entry(const tn_known *k, tn_when w, const tn_region *region); /* when `region` has been entered? */
 bool tn_known_type_before(tn_known *k, const tn_type *t, const tn_node *node); /* every dim */

@@ -75,6 +75,5 @@ typedef struct tn_engine {
   /* NULL when it can, then *out_place says how; else why not ("has no kernel", "its size is known only when run"). */
   const char *(*refuse)(const tn_pass *p, const tn_node *node, tn_place *out_place);
 } tn_engine;
-extern const tn_engine tn_engines[]; /* in order of preference; the last one's reason is reported; a NULL name ends */
 
 #endif

@@ -72,7 +72,8 @@ static const char *place_general(const tn_pass *p, const tn_node *node, tn_place
   return why ? tn_arena_printf(a, "%s %s", node->op->name, why) : NULL;
 }
 
-const tn_engine tn_engines[] = {
+/* In order of preference; the reason of the last one is reported. */
+static const tn_engine place_engines[] = {
     {"host", place_host},
     {"general", place_general},
     {NULL, NULL},
@@ -100,7 +101,7 @@ static tn_status place_visit(void *arg, tn_node *node) {
   place_all *all = arg;
   tn_pass *p = all->pass;
   const char *why = place_types(p, node);
-  for (const tn_engine *e = tn_engines; !why && e->name; e++) {
+  for (const tn_engine *e = place_engines; !why && e->name; e++) {
     tn_place place;
     const char *refused = e->refuse(p, node, &place);
     if (!refused) {

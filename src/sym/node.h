@@ -127,9 +127,6 @@ bool tn_sym_known_le(tn_symtab *t, tn_sym a, tn_sym b);
 bool tn_sym_known_nonzero(tn_symtab *t, tn_sym e);
 bool tn_sym_is_bool(tn_symtab *t, tn_sym e);
 
-/* subst.c */
-tn_sym tn_sym_rebuild(tn_symtab *t, tn_sym e, const tn_sym *args);
-
 /* print.c */
 bool tn_sym_is_word(tn_str name); /* a function or operator of the text form */
 

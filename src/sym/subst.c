@@ -34,7 +34,7 @@ static tn_sym subst_scale(tn_symtab *t, tn_sym e, tn_sym a) {
   return tn_sym_f32scale(t, a, tn_f32_of_bits((uint32_t)e->k));
 }
 
-tn_sym tn_sym_rebuild(tn_symtab *t, tn_sym e, const tn_sym *args) {
+static tn_sym subst_rebuild(tn_symtab *t, tn_sym e, const tn_sym *args) {
   switch ((tn_sym_kind)e->kind) {
     case TN_SYM_ADD:
       return subst_sum(t, e, args);
@@ -83,7 +83,7 @@ static void subst_leave(subst_walk *w, tn_sym e) {
     args[i] = subst_of(w, e->args[i]);
     changed |= args[i] != e->args[i];
   }
-  subst_set(w, e, changed ? tn_sym_rebuild(w->t, e, args) : e);
+  subst_set(w, e, changed ? subst_rebuild(w->t, e, args) : e);
 }
 
 static void subst_enter(subst_walk *w, tn_sym e) {
