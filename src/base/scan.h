@@ -30,6 +30,7 @@ typedef struct tn_scan {
   size_t pos;
   int line;
   tn_token tok; /* the current token */
+  int depth;    /* how deep the parser is; the parser counts */
 } tn_scan;
 
 void tn_scan_init(tn_scan *s, tn_ctx *ctx, tn_str src); /* and reads the first token */
