@@ -9,9 +9,9 @@
  *     tn_session_run(s, NULL);
  *     const tn_tensor *y = tn_session_output(s, 0);
  *
- * Ownership: what a `create` or `compile` or `load` function gives is released by its `release` function; everything
- * else returned is borrowed from the object it came from. A program is immutable and may be used by any number of
- * threads; a session, and a report, by one thread at a time. No function prints, exits or aborts.
+ * Ownership: what a `create` or `compile` or `load` function gives is given back by its `release` or, a program, `free`
+ * function; everything else returned is borrowed from the object it came from. A program is immutable and may be used
+ * by any number of threads; a session, and a report, by one thread at a time. No function prints, exits or aborts.
  *
  * Every function that can fail returns a tn_status. Where it takes `tn_report **out_report`, passing non-NULL gives a
  * report of errors and warnings (also on success; release it); NULL asks for none. Sizes are in elements unless a name

@@ -8,7 +8,7 @@ import unittest
 
 from _cli import EXAMPLE, read_npy, tenon, write_npy
 
-COMMANDS = ["run", "compile", "info", "infer", "test", "ops", "knobs", "dump", "opt"]
+COMMANDS = ["run", "compile", "info", "infer", "contract", "why", "cost", "test", "ops", "knobs", "dump", "opt"]
 IMAGE, TOKENS = "image=random:1x3x32x32", "tokens=random:1x4"
 INPUTS = ["--input", IMAGE, "--input", TOKENS]
 
