@@ -35,14 +35,8 @@ add_custom_target(
   COMMENT "Scanning src for operators and kernels"
   VERBATIM)
 
-set(tn_empty ${PROJECT_BINARY_DIR}/empty.c)
-file(CONFIGURE OUTPUT ${tn_empty} CONTENT "typedef int tn_no_files_yet;\n" @ONLY)
-
 foreach(layer IN LISTS tn_layers)
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${layer}/*.c)
-  if(NOT sources)
-    set(sources ${tn_empty})
-  endif()
   if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
     list(FILTER sources EXCLUDE REGEX "/kern/[^/]*_v[34]\\.c$")
   endif()
