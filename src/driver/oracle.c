@@ -58,12 +58,13 @@ static double oracle_epsilon(tn_dtype d) {
   }
 }
 
-static bool oracle_agrees(tn_accuracy acc, tn_dtype d, double have, double want, double *out_error) {
+/* `largest` is the largest finite magnitude of the output. */
+static bool oracle_agrees(tn_accuracy acc, tn_dtype d, double have, double want, double largest, double *out_error) {
   *out_error = 0;
   if ((isnan(have) && isnan(want)) || !(have < want || have > want || isnan(have) || isnan(want))) return true;
   *out_error = isfinite(have) && isfinite(want) ? fabs(have - want) : HUGE_VAL;
-  const double size = fabs(want) > 1 ? fabs(want) : 1;
-  if (acc.kind == TN_ACC_REL) {
+  const double reach = acc.kind == TN_ACC_SUM ? largest : fabs(want), size = reach > 1 ? reach : 1;
+  if (acc.kind == TN_ACC_REL || acc.kind == TN_ACC_SUM) {
     const double scale = d == TN_F64 ? 1 : oracle_epsilon(d) / 0x1p-23;
     return *out_error <= acc.tol * (scale > 1 ? scale : 1) * size;
   }
@@ -82,6 +83,15 @@ static void oracle_note(tn_oracle *o, const char *label, const char *what) {
 }
 
 /* NULL when they agree, else what differs first. */
+static double oracle_largest(const tn_lit *l) {
+  double largest = 0;
+  for (int64_t i = 0; i < l->count; i++) {
+    const double v = fabs(tn_lit_f64(l, i));
+    if (isfinite(v) && v > largest) largest = v;
+  }
+  return largest;
+}
+
 static const char *oracle_compare(tn_oracle *o, tn_accuracy acc, const tn_lit *have, const tn_lit *want) {
   tn_arena *a = &o->c.ctx.pass;
   if (have->kind != want->kind) return "another kind of value";
@@ -100,15 +110,16 @@ static const char *oracle_compare(tn_oracle *o, tn_accuracy acc, const tn_lit *h
   if (acc.kind == TN_ACC_RANDOM) return NULL;
   const tn_dtype_class cls = tn_dtype_cls(have->dtype);
   if (cls == TN_CLASS_STRING) return tn_lit_equal(have, want) ? NULL : "other strings";
+  const double largest = acc.kind == TN_ACC_SUM ? oracle_largest(want) : 0;
   for (int64_t i = 0; i < have->count; i++) {
     double error;
     if (cls == TN_CLASS_INT || cls == TN_CLASS_UINT || cls == TN_CLASS_BOOL) {
       const int64_t x = tn_lit_i64_at(have, i), y = tn_lit_i64_at(want, i);
-      if (x == y || oracle_agrees(acc, have->dtype, (double)x, (double)y, &error)) continue;
+      if (x == y || oracle_agrees(acc, have->dtype, (double)x, (double)y, largest, &error)) continue;
       return tn_arena_printf(a, "element %lld is %lld, oracle %lld", (long long)i, (long long)x, (long long)y);
     }
     const double x = tn_lit_f64(have, i), y = tn_lit_f64(want, i);
-    const bool agrees = oracle_agrees(acc, have->dtype, x, y, &error);
+    const bool agrees = oracle_agrees(acc, have->dtype, x, y, largest, &error);
     if (error > o->result.max_abs_error) o->result.max_abs_error = error;
     if (!agrees) return tn_arena_printf(a, "element %lld is %.9g, oracle %.9g", (long long)i, x, y);
   }

@@ -53,6 +53,7 @@ typedef struct tn_attr_row {
 typedef enum tn_acc_kind {
   TN_ACC_EXACT, /* bit for bit */
   TN_ACC_REL,   /* |a-b| <= tol * max(1, |b|), in the output's precision scaled from f32 */
+  TN_ACC_SUM,   /* the same with the largest |b| of the output: sums of products, whose terms may cancel */
   TN_ACC_ULP,   /* tol units in the last place of the output type */
   TN_ACC_RANDOM /* only type, shape and distribution */
 } tn_acc_kind;

@@ -115,7 +115,7 @@ TN_OP(conv){
     .eval = conv_eval,
     .kernel = "conv",
     .traits = TN_TRAIT_PURE,
-    .accuracy = {TN_ACC_REL, 2e-5},
+    .accuracy = {TN_ACC_SUM, 2e-5},
     .doc = "convolution of [N, C, spatial...] with [M, C / group, kernel...], plus a bias",
 };
 
@@ -223,7 +223,7 @@ TN_OP(deform_conv){
     .eval = deform_conv_eval,
     .kernel = "deform_conv",
     .traits = TN_TRAIT_PURE,
-    .accuracy = {TN_ACC_REL, 2e-5},
+    .accuracy = {TN_ACC_SUM, 2e-5},
     .doc = "convolution whose taps read at positions moved by `offset` (bilinear), weighted by `mask`",
 };
 

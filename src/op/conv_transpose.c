@@ -151,7 +151,7 @@ TN_OP(conv_transpose){
     .eval = deconv_eval,
     .kernel = "conv_transpose",
     .traits = TN_TRAIT_PURE,
-    .accuracy = {TN_ACC_REL, 2e-5},
+    .accuracy = {TN_ACC_SUM, 2e-5},
     .doc = "the gradient of a convolution with respect to its input: each element spreads over a window",
 };
 

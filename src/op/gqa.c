@@ -243,18 +243,21 @@ static tn_status gqa_import(tn_import *im) {
   for (size_t i = 0; i < sizeof ints / sizeof ints[0]; i++) {
     int64_t v;
     TN_TRY(tn_import_int(im, ints[i].name, ints[i].plain, &v));
-    if (v != ints[i].plain) return tn_import_fail(im, TN_UNSUPPORTED, "%s %lld", ints[i].name, (long long)v);
+    if (v != ints[i].plain)
+      return tn_import_fail(im, TN_UNSUPPORTED, "%s %lld is not supported", ints[i].name, (long long)v);
   }
   static const char *const types[] = {"k_quant_type", "v_quant_type"};
   for (int i = 0; i < 2; i++) {
     tn_str v;
     TN_TRY(tn_import_str(im, types[i], "NONE", &v));
-    if (!tn_str_is(v, "NONE")) return tn_import_fail(im, TN_UNSUPPORTED, "%s '%.*s'", types[i], (int)v.len, v.ptr);
+    if (!tn_str_is(v, "NONE"))
+      return tn_import_fail(im, TN_UNSUPPORTED, "%s '%.*s' is not supported", types[i], (int)v.len, v.ptr);
   }
   static const char *const epsilons[] = {"k_norm_epsilon", "q_norm_epsilon", "qk_norm_epsilon"};
   for (int i = 0; i < 3; i++) tn_import_ignore(im, epsilons[i]);
   for (int i = 12; i < im->n_in; i++)
-    if (im->in[i]) return tn_import_fail(im, TN_UNSUPPORTED, "input %d (quantised caches, norms of q and k)", i);
+    if (im->in[i])
+      return tn_import_fail(im, TN_UNSUPPORTED, "input %d (quantised caches, norms of q and k) is not supported", i);
   return tn_import_same(im);
 }
 

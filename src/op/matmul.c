@@ -80,7 +80,7 @@ TN_OP(matmul){
     .eval = matmul_eval,
     .kernel = "matmul",
     .traits = TN_TRAIT_PURE,
-    .accuracy = {TN_ACC_REL, 1e-5},
+    .accuracy = {TN_ACC_SUM, 1e-5},
     .doc = "matrix product over the last two dims, with broadcasting of the others, as numpy.matmul",
 };
 
@@ -166,7 +166,7 @@ TN_OP(gemm){
     .eval = gemm_eval,
     .kernel = "gemm",
     .traits = TN_TRAIT_PURE,
-    .accuracy = {TN_ACC_REL, 1e-5},
+    .accuracy = {TN_ACC_SUM, 1e-5},
     .doc = "alpha * a * b + beta * c for matrices, a and b transposed on demand, c broadcast to the product",
 };
 

@@ -89,8 +89,8 @@ static tn_status nbits_import(tn_import *im) {
   int64_t prepacked;
   tn_import_ignore(im, "accuracy_level");
   TN_TRY(tn_import_int(im, "weight_prepacked", 0, &prepacked));
-  if (prepacked) return tn_import_fail(im, TN_UNSUPPORTED, "weights packed for another run time");
-  if (im->n_in > 4 && im->in[4]) return tn_import_fail(im, TN_UNSUPPORTED, "input 4, g_idx");
+  if (prepacked) return tn_import_fail(im, TN_UNSUPPORTED, "weights packed for another run time are not supported");
+  if (im->n_in > 4 && im->in[4]) return tn_import_fail(im, TN_UNSUPPORTED, "input 4, g_idx, is not supported");
   return tn_import_same(im);
 }
 

@@ -125,7 +125,7 @@ static tn_status ml_post(tn_import *im, tn_value **x) {
   else if (tn_str_is(post, "SOFTMAX"))
     *x = tn_im1(im, "softmax", *x);
   else
-    return tn_import_fail(im, TN_UNSUPPORTED, "post_transform '%.*s'", (int)post.len, post.ptr);
+    return tn_import_fail(im, TN_UNSUPPORTED, "post_transform '%.*s' is not supported", (int)post.len, post.ptr);
   return TN_OK;
 }
 
@@ -168,7 +168,8 @@ static tn_status ml_linear_classifier(tn_import *im) {
   const bool is_int = ints && ints->n > 0;
   const int64_t n = is_int ? ints->n : strings ? strings->n : 0;
   if (n < 2 || (intercepts && intercepts->n > 0 && intercepts->n != n))
-    return tn_import_fail(im, TN_UNSUPPORTED, "a classifier of %lld labels whose scores are not one for each",
+    return tn_import_fail(im, TN_UNSUPPORTED,
+                          "a classifier of %lld labels whose scores are not one for each is not supported",
                           (long long)n);
   tn_value *scores;
   TN_TRY(ml_linear(im, n, &scores));
@@ -225,7 +226,8 @@ static tn_status ml_svm_regressor(tn_import *im) {
   TN_TRY(tn_import_int(im, "n_supports", 0, &n));
   TN_TRY(tn_import_int(im, "one_class", 0, &one_class));
   if (!coefficients || !rho || rho->n < 1 || n < 1 || coefficients->n != n || !vectors || vectors->n % n != 0)
-    return tn_import_fail(im, TN_UNSUPPORTED, "support vector regression without a coefficient for each vector");
+    return tn_import_fail(im, TN_UNSUPPORTED,
+                          "support vector regression without a coefficient for each vector is not supported");
   const int64_t shape[2] = {n, -1}, column[2] = {n, 1};
   tn_value *const sv = tn_im2(im, "reshape", ml_floats(im, vectors), tn_import_const_i64(im, shape, 2));
   tn_value *const w = tn_im2(im, "reshape", ml_floats(im, coefficients), tn_import_const_i64(im, column, 2));

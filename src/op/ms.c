@@ -51,7 +51,7 @@ static tn_status ms_activate(tn_import *im, tn_str name, tn_value **x) {
     *x = node->out[0];
     return TN_OK;
   }
-  return tn_import_fail(im, TN_UNSUPPORTED, "activation '%.*s'", (int)name.len, name.ptr);
+  return tn_import_fail(im, TN_UNSUPPORTED, "activation '%.*s' is not supported", (int)name.len, name.ptr);
 }
 
 static tn_status ms_fused_conv(tn_import *im) {

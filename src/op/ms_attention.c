@@ -44,7 +44,8 @@ static tn_status msa_attention(tn_import *im) {
   TN_TRY(tn_import_int(im, "past_present_share_buffer", 0, &shared));
   TN_TRY(tn_import_ints(im, "qkv_hidden_sizes", &sizes, &n_sizes));
   tn_import_ignore(im, "rotary_embedding_dim");
-  if (rotary || shared) return tn_import_fail(im, TN_UNSUPPORTED, "do_rotary or past_present_share_buffer");
+  if (rotary || shared)
+    return tn_import_fail(im, TN_UNSUPPORTED, "do_rotary and past_present_share_buffer are not supported");
   if (sizes && n_sizes != 3) return tn_import_fail(im, TN_INVALID, "qkv_hidden_sizes of %lld", (long long)n_sizes);
   tn_value *const qkv = tn_im_add(im, tn_im2(im, "matmul", im->in[0], im->in[1]), tn_im_in(im, 2));
   tn_value *const in[2] = {qkv, sizes ? tn_import_const_i64(im, sizes, 3) : NULL};

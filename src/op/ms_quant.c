@@ -104,9 +104,10 @@ static tn_status msq_gather(tn_import *im) {
   TN_TRY(tn_import_int(im, "block_size", 128, &block));
   TN_TRY(tn_import_int(im, "quantize_axis", 1, &quantize_axis));
   TN_TRY(tn_import_int(im, "gather_axis", 0, &gather_axis));
-  if (gather_axis != 0) return tn_import_fail(im, TN_UNSUPPORTED, "gather_axis %lld", (long long)gather_axis);
+  if (gather_axis != 0)
+    return tn_import_fail(im, TN_UNSUPPORTED, "gather_axis %lld is not supported", (long long)gather_axis);
   if (quantize_axis < 1 && quantize_axis != -1)
-    return tn_import_fail(im, TN_UNSUPPORTED, "quantize_axis %lld", (long long)quantize_axis);
+    return tn_import_fail(im, TN_UNSUPPORTED, "quantize_axis %lld is not supported", (long long)quantize_axis);
   const tn_type *const data = &im->in[0]->type;
   if (!tn_type_is_tensor(data) || data->dtype == TN_DTYPE_NONE || data->rank < 0)
     return tn_import_fail(im, TN_UNSUPPORTED, "the element type and rank of the data are not known in the file");
