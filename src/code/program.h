@@ -86,7 +86,6 @@ typedef struct tn_pvalue {
   int64_t index;          /* BUFFER: buffer; VIEW: value; INPUT: input number; else 0 */
   uint64_t offset, bytes; /* CONST: in weights */
   tn_pspan shape_elems;   /* SHAPE: slots of the elements, in program->dim_slots */
-  uint32_t elem_bytes_num, pad; /* reserved, zero */
 } tn_pvalue;
 
 /* A buffer lives from step `first` to step `last` of its region (inclusive; 0 = the region's first step; results live

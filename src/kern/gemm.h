@@ -7,7 +7,7 @@
 
 #include "kern/kern.h"
 
-enum { TN_GEMM_KC = 256, TN_GEMM_MAX_MR = 12, TN_GEMM_MAX_NR = 32 };
+enum { TN_GEMM_KC = 256, TN_GEMM_MAX_NR = 32 };
 
 enum { /* what a tile adds its products to */
        TN_START_ZERO,
