@@ -25,21 +25,15 @@ int tn_cmd_compile(int argc, char **argv) {
       {.letter = 'o', .name = "output", .arg = "OUT.tnp", .text = &out, .help = "the program file (required)"},
       TN_COMPILE_ROWS(flags),
   };
-  const tn_usage usage = {
-      .command = "compile",
-      .operands = "MODEL",
-      .min_operands = 1,
-      .max_operands = 1,
-      .about = "Compiles MODEL once for all shapes. The program runs with `tenon run OUT.tnp` and needs no compiler.",
-      .options = options,
-      .n_options = TN_CLI_COUNT(options)};
-  tn_texts operands;
-  const int status = tn_options_parse(&usage, argc, argv, &operands);
+  static const char about[] =
+      "Compiles MODEL once for all shapes. The program runs with `tenon run OUT.tnp` and needs no compiler.";
+  const char *model;
+  const int status = tn_options_parse_model("compile", about, options, TN_CLI_COUNT(options), argc, argv, &model);
   if (status != TN_OPTIONS_GO_ON) return status;
   if (!out) {
     tn_cli_error("-o OUT.tnp is missing");
     return TN_EXIT_USAGE;
   }
   const tn_compile_options o = tn_compile_flags_get(&flags);
-  return compile_write(operands.items[0], out, &o);
+  return compile_write(model, out, &o);
 }

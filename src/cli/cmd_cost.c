@@ -29,20 +29,13 @@ int tn_cmd_cost(int argc, char **argv) {
       {.name = "json", .flag = &is_json, .help = "print JSON: nodes and sums"},
       TN_COMPILE_ROWS(flags),
   };
-  const tn_usage usage = {
-      .command = "cost",
-      .operands = "MODEL",
-      .min_operands = 1,
-      .max_operands = 1,
-      .about =
-          "Prints parameters, floating point operations, bytes moved and the largest sum of live bytes as formulas.\n"
-          "A multiply and an add are two operations; an elementwise node takes one per element of its result, a\n"
-          "reduction one per element that it reads, softmax and normalisation five; what only moves data takes none.\n"
-          "Bytes moved are those of all operands and results of each node.",
-      .options = options,
-      .n_options = TN_CLI_COUNT(options)};
-  tn_texts operands;
-  const int status = tn_options_parse(&usage, argc, argv, &operands);
+  static const char about[] =
+      "Prints parameters, floating point operations, bytes moved and the largest sum of live bytes as formulas.\n"
+      "A multiply and an add are two operations; an elementwise node takes one per element of its result, a\n"
+      "reduction one per element that it reads, softmax and normalisation five; what only moves data takes none.\n"
+      "Bytes moved are those of all operands and results of each node.";
+  const char *model;
+  const int status = tn_options_parse_model("cost", about, options, TN_CLI_COUNT(options), argc, argv, &model);
   if (status != TN_OPTIONS_GO_ON) return status;
   const int64_t bytes = memory ? cost_read_size(memory) : 0;
   if (bytes < 0 || !memory != !vary) {
@@ -53,6 +46,6 @@ int tn_cmd_cost(int argc, char **argv) {
   const tn_compile_options o = tn_compile_flags_get(&flags);
   tn_blob text = {0};
   tn_report *report = NULL;
-  const tn_status done = tn_tool_cost(operands.items[0], &o, dims, vary, bytes, is_json, &text, &report);
+  const tn_status done = tn_tool_cost(model, &o, dims, vary, bytes, is_json, &text, &report);
   return tn_cli_finish(done, report, &text, NULL);
 }

@@ -15,15 +15,9 @@ int tn_cmd_dump(int argc, char **argv) {
       {.name = "time-passes", .flag = &has_times, .help = "print the time of every pass"},
       TN_COMPILE_ROWS(flags),
   };
-  const tn_usage usage = {.command = "dump",
-                          .operands = "MODEL",
-                          .min_operands = 1,
-                          .max_operands = 1,
-                          .about = "Compiles MODEL and prints its graph as text IR, or its program.",
-                          .options = options,
-                          .n_options = TN_CLI_COUNT(options)};
-  tn_texts operands;
-  const int status = tn_options_parse(&usage, argc, argv, &operands);
+  static const char about[] = "Compiles MODEL and prints its graph as text IR, or its program.";
+  const char *model;
+  const int status = tn_options_parse_model("dump", about, options, TN_CLI_COUNT(options), argc, argv, &model);
   if (status != TN_OPTIONS_GO_ON) return status;
   const tn_compile_options compile = tn_compile_flags_get(&flags);
   o.compile = &compile;
@@ -32,6 +26,6 @@ int tn_cmd_dump(int argc, char **argv) {
   o.time_passes = has_times;
   tn_blob text = {0};
   tn_report *report = NULL;
-  const tn_status done = tn_tool_opt(operands.items[0], &o, &text, &report);
+  const tn_status done = tn_tool_opt(model, &o, &text, &report);
   return tn_cli_finish(done, report, &text, out);
 }

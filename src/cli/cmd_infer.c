@@ -14,22 +14,15 @@ int tn_cmd_infer(int argc, char **argv) {
       {.name = "json", .flag = &is_json, .help = "print JSON: symbols, values, checks, warnings"},
       TN_COMPILE_ROWS(flags),
   };
-  const tn_usage usage = {
-      .command = "infer",
-      .operands = "MODEL",
-      .min_operands = 1,
-      .max_operands = 1,
-      .about =
-          "Prints the type and symbolic shape of every value. OUT.onnx is MODEL byte for byte but for its\n"
-          "value_info and output shapes.",
-      .options = options,
-      .n_options = TN_CLI_COUNT(options)};
-  tn_texts operands;
-  const int status = tn_options_parse(&usage, argc, argv, &operands);
+  static const char about[] =
+      "Prints the type and symbolic shape of every value. OUT.onnx is MODEL byte for byte but for its\n"
+      "value_info and output shapes.";
+  const char *model;
+  const int status = tn_options_parse_model("infer", about, options, TN_CLI_COUNT(options), argc, argv, &model);
   if (status != TN_OPTIONS_GO_ON) return status;
   const tn_compile_options o = tn_compile_flags_get(&flags);
   tn_blob text = {0};
   tn_report *report = NULL;
-  const tn_status done = tn_tool_infer(operands.items[0], &o, is_json, out, &text, &report);
+  const tn_status done = tn_tool_infer(model, &o, is_json, out, &text, &report);
   return tn_cli_finish(done, report, &text, NULL);
 }

@@ -116,6 +116,21 @@ int tn_options_parse(const tn_usage *u, int argc, char **argv, tn_texts *operand
   return TN_OPTIONS_GO_ON;
 }
 
+int tn_options_parse_model(const char *command, const char *about, const tn_option *options, size_t n, int argc,
+                           char **argv, const char **out_model) {
+  const tn_usage usage = {.command = command,
+                          .operands = "MODEL",
+                          .about = about,
+                          .options = options,
+                          .n_options = n,
+                          .min_operands = 1,
+                          .max_operands = 1};
+  tn_texts operands;
+  const int status = tn_options_parse(&usage, argc, argv, &operands);
+  if (status == TN_OPTIONS_GO_ON) *out_model = operands.items[0];
+  return status;
+}
+
 tn_compile_options tn_compile_flags_get(const tn_compile_flags *f) {
   return (tn_compile_options){.size = sizeof(tn_compile_options),
                               .knobs = f->knobs.items,

@@ -35,6 +35,9 @@ enum { TN_OPTIONS_GO_ON = -1 };
 /* Fills the targets and the operands. Returns TN_OPTIONS_GO_ON, or the exit status after --help or a usage error.
  * `--name=value`, `--name value`, `-n value`; `--` ends the options. */
 int tn_options_parse(const tn_usage *u, int argc, char **argv, tn_texts *operands);
+/* The same for a command whose one operand is a MODEL. */
+int tn_options_parse_model(const char *command, const char *about, const tn_option *options, size_t n, int argc,
+                           char **argv, const char **out_model);
 
 /* Options of every command that compiles. */
 typedef struct tn_compile_flags {
