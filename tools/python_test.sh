@@ -25,4 +25,18 @@ for need in $(sed -n 's/^# needs://p' "$script"); do
     exit 77
   }
 done
+# A sanitized library must find its runtime first when Python, which is not sanitized, loads it.
+if grep -qE '^(import tenon|from (tenon|_compare|_both) )' "$script"; then
+  case ${TENON_SANITIZE:-} in
+    *address*)
+      LD_PRELOAD=$(cc -print-file-name=libasan.so)
+      ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0 # Python's own
+      export LD_PRELOAD ASAN_OPTIONS
+      ;;
+    *thread*)
+      echo "skipped: Python cannot load a library built with the thread sanitizer"
+      exit 77
+      ;;
+  esac
+fi
 exec "$python" "$@"

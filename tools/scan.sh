@@ -4,7 +4,7 @@
 #
 #   src/op/*.c    TN_OP(relu) {              -> TN_OP_ROW(relu)          also TN_<FAMILY>_OP(, TN_UNARY(, TN_BINARY(,
 #                                                                        TN_REDUCE(, TN_VARIADIC(: first argument
-#   src/op/*.c    TN_ONNX(ai, Relu, 6, ..    -> TN_ONNX_ROW(ai, Relu, 6)
+#   src/op/*.c    TN_ONNX(ai, Relu, 6, ..    -> TN_ONNX_ROW(ai, Relu, 6)    also TN_ONNX_REFUSED(
 #   src/kern/*.c  TN_KERNEL(gemm_f32)        -> TN_KERNEL_ROW(gemm_f32)  also TN_<FAMILY>_KERNEL(
 set -eu
 export LC_ALL=C
@@ -35,13 +35,13 @@ put() {
 
 lines op | sed -nE 's/^TN_(([A-Z]+_)?OP|UNARY|BINARY|REDUCE|VARIADIC)\( *([A-Za-z0-9_]+).*/TN_OP_ROW(\3)/p' | put op_list.inc
 
-lines op | sed -nE 's/^TN_ONNX\( *([A-Za-z0-9_]+) *, *([A-Za-z0-9_]+) *, *([0-9]+) *,.*/TN_ONNX_ROW(\1, \2, \3)/p' |
+lines op | sed -nE 's/^TN_ONNX(_REFUSED)?\( *([A-Za-z0-9_]+) *, *([A-Za-z0-9_]+) *, *([0-9]+) *,.*/TN_ONNX_ROW(\2, \3, \4)/p' |
   put onnx_list.inc -t, -k1,1 -k2,2 -k3,3n
 
 lines kern | sed -nE 's/^TN_([A-Z0-9]+_)*KERNEL\( *([A-Za-z0-9_]+).*/TN_KERNEL_ROW(\2)/p' | put kernel_list.inc
 
 # A definition that the lists would miss, because its line is broken before the arguments that name it.
-if lines op | grep -E '^TN_ONNX\(' | grep -v -E '^TN_ONNX\( *[A-Za-z0-9_]+ *, *[A-Za-z0-9_]+ *, *[0-9]+ *,'; then
+if lines op | grep -E '^TN_ONNX(_REFUSED)?\(' | grep -v -E '^TN_ONNX(_REFUSED)?\( *[A-Za-z0-9_]+ *, *[A-Za-z0-9_]+ *, *[0-9]+ *,'; then
   echo "scan.sh: the line above lacks its tag, name and version" >&2
   exit 1
 fi

@@ -102,7 +102,8 @@ tn_status tn_tool_info(const char *path, int json, tn_blob *out, tn_report **out
 static void ops_put_row(tn_text *t, const info_tool *tool, const tn_onnx_row *row, bool first) {
   const char *domain = row->domain[0] ? row->domain : "ai.onnx";
   const char *last = row->last == TN_LATEST ? "" : tn_arena_printf(t->arena, "%d", row->last);
-  const tn_op *op = row->op;
+  static const tn_op refused = {.name = "(refused)", .doc = "known, and refused with a sentence"};
+  const tn_op *op = row->op ? row->op : &refused;
   const char *kernel = op->kernel ? op->kernel : op->traits & TN_TRAIT_CONTROL ? "(control)" : "-";
   const char *value = op->value ? "yes" : "no";
   if (tool->json) {

@@ -126,7 +126,7 @@ enum { TN_LATEST = INT_MAX, TN_KNOWN_OPSET = 28 };
 typedef struct tn_onnx_row {
   const char *domain, *name;
   int since, last; /* opset versions of the domain this row serves */
-  const tn_op *op; /* what tn_import_same makes; may be NULL for an importer that makes others */
+  const tn_op *op; /* what tn_import_same makes; NULL: refused (TN_ONNX_REFUSED) */
   tn_status (*import)(struct tn_import *im);
 } tn_onnx_row;
 
@@ -144,6 +144,12 @@ extern const int tn_onnx_rows_n;
   extern const tn_onnx_row tn_onnx_##tag##_##onnx_name##_##since_;                                     \
   const tn_onnx_row tn_onnx_##tag##_##onnx_name##_##since_ = {TN_DOMAIN_##tag, #onnx_name,     since_, \
                                                               last_,           &tn_op_##op_id, import_fn};
+
+/* An operator that Tenon knows of and refuses: `import_fn` says why. */
+#define TN_ONNX_REFUSED(tag, onnx_name, since_, last_, import_fn)                                  \
+  extern const tn_onnx_row tn_onnx_##tag##_##onnx_name##_##since_;                                 \
+  const tn_onnx_row tn_onnx_##tag##_##onnx_name##_##since_ = {TN_DOMAIN_##tag, #onnx_name, since_, \
+                                                              last_,           NULL,       import_fn};
 
 /* The row for (domain, name) at an opset version; NULL when none serves it. `*out_known` (may be NULL) says whether
  * the name exists in the domain at all. "ai.onnx" is "". */

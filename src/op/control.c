@@ -483,5 +483,5 @@ static tn_status scan_import_8(tn_import *im) {
 /* clang-format off */
 TN_ONNX(ai, If, 1, TN_LATEST, if, tn_import_same)
 TN_ONNX(ai, Loop, 1, TN_LATEST, loop, tn_import_same)
-TN_ONNX(ai, Scan, 8, 8, scan, scan_import_8)
+TN_ONNX_REFUSED(ai, Scan, 8, 8, scan_import_8)
 TN_ONNX(ai, Scan, 9, TN_LATEST, scan, tn_import_same)

@@ -175,5 +175,5 @@ static tn_status training_refuse_images(tn_import *im) {
 TN_ONNX(training, Adagrad, 1, TN_LATEST, adagrad, tn_import_same)
 TN_ONNX(training, Adam, 1, TN_LATEST, adam, tn_import_same)
 TN_ONNX(training, Momentum, 1, TN_LATEST, momentum, tn_import_same)
-TN_ONNX(training, Gradient, 1, TN_LATEST, identity, training_refuse_gradient)
-TN_ONNX(ai, ImageDecoder, 20, TN_LATEST, identity, training_refuse_images)
+TN_ONNX_REFUSED(training, Gradient, 1, TN_LATEST, training_refuse_gradient)
+TN_ONNX_REFUSED(ai, ImageDecoder, 20, TN_LATEST, training_refuse_images)
