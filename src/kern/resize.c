@@ -368,7 +368,8 @@ static tn_status resize_apply(const resize_plan *p, const void *src, void *dst, 
     if (!tn_mul_i64(outer, a->out, &n) || !tn_mul_i64(n, inner, &n)) return tn_k_fail(k, TN_LIMIT, "resize: too large");
     if (--left > 0) TN_TRY(tn_k_scratch_array(k, n, size, &to));
     resize_pass pass = {a, src, to, inner, size, fill, p->extrapolation};
-    tn_pool_for(k->pool, outer * a->out, 8192 / (inner * a->taps) + 1, fn, &pass);
+    const int64_t cost = inner * a->taps;
+    tn_pool_for(k->pool, outer * a->out, cost > 0 ? 8192 / cost + 1 : 1, fn, &pass);
     src = to;
   }
   return TN_OK;
