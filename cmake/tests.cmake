@@ -98,6 +98,7 @@ foreach(file IN LISTS files)
   set(programs replay_${name})
   if(TENON_FUZZ)
     add_executable(fuzz_${name} ${file})
+    target_compile_options(fuzz_${name} PRIVATE -fsanitize=fuzzer-no-link) # a target may include what it tests
     target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
     list(APPEND programs fuzz_${name})
   endif()
