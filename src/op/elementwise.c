@@ -3,15 +3,15 @@
 
 #include <math.h>
 
-static double elementwise_attr(const tn_eval *e, int which) {
-  for (int i = 0; e->node->op->attrs[i].name; i++)
-    if (e->node->op->attrs[i].kind == TN_ATTR_FLOAT && which-- == 0) return e->node->attrs[i].f;
+double tn_op_float_attr(const tn_node *node, int which) {
+  for (int i = 0; node->op->attrs[i].name; i++)
+    if (node->op->attrs[i].kind == TN_ATTR_FLOAT && which-- == 0) return node->attrs[i].f;
   return 0;
 }
 
 tn_status tn_op_eval1(tn_eval *e, tn_f64_fn1 f, tn_i64_fn1 g) {
   const tn_lit *const x = e->in[0];
-  const double a = elementwise_attr(e, 0), b = elementwise_attr(e, 1);
+  const double a = tn_op_float_attr(e->node, 0), b = tn_op_float_attr(e->node, 1);
   tn_lit *y;
   TN_TRY(tn_eval_out(e, 0, tn_eval_out_dtype(e, 0), x->rank, x->dims, &y));
   for (int64_t i = 0; i < x->count; i++) {

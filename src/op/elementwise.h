@@ -10,6 +10,7 @@
  * first two FLOAT attributes. */
 typedef double (*tn_f64_fn1)(double x, double a, double b);
 typedef int64_t (*tn_i64_fn1)(int64_t x);
+double tn_op_float_attr(const tn_node *node, int which); /* FLOAT attribute number `which`; 0 when there is none */
 tn_status tn_op_eval1(tn_eval *e, tn_f64_fn1 f, tn_i64_fn1 g);
 typedef double (*tn_f64_fn2)(double x, double y);
 typedef int64_t (*tn_i64_fn2)(int64_t x, int64_t y);

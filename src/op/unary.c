@@ -7,12 +7,8 @@
 /* Content through a function that keeps integers integers; other rows only compute constants. */
 static tn_elem unary_const(tn_rule *r, const tn_elem *in, tn_f64_fn1 f) {
   double x;
-  double attr[2] = {0, 0};
-  int n = 0;
-  for (int i = 0; r->node->op->attrs[i].name; i++)
-    if (r->node->op->attrs[i].kind == TN_ATTR_FLOAT && n < 2) attr[n++] = r->node->attrs[i].f;
   if (!tn_dtype_is_float(r->out[0].dtype) || !tn_elem_const(in, &x)) return (tn_elem){0};
-  return tn_elem_round(r, f(x, attr[0], attr[1]));
+  return tn_elem_round(r, f(x, tn_op_float_attr(r->node, 0), tn_op_float_attr(r->node, 1)));
 }
 
 #define UNARY_FNS(id, f_expr)                            \
