@@ -187,8 +187,7 @@ tn_status tn_rt_segment(tn_rt_session *s, uint32_t segment, tn_error *err) {
   return TN_OK;
 }
 
-/* The dims of a value from its slots. */
-static tn_status bind_dims(tn_rt_session *s, uint32_t value, bool *out_changed, tn_error *err) {
+tn_status tn_rt_dims(tn_rt_session *s, uint32_t value, bool *out_changed, tn_error *err) {
   const tn_pvalue *x = &s->p->values[value];
   tn_karg *a = &s->args[value];
   const uint32_t *slots = s->p->dim_slots + x->dims.first;
@@ -221,7 +220,7 @@ static tn_status bind_view(tn_rt_session *s, uint32_t value, tn_error *err) {
   size_t bytes = 0, src_bytes = 0;
   bool changed;
   if (tn_rt_is_sized(x)) {
-    TN_TRY(bind_dims(s, value, &changed, err));
+    TN_TRY(tn_rt_dims(s, value, &changed, err));
   } else {
     a->rank = src->rank;
     a->count = src->count;
@@ -241,7 +240,7 @@ static tn_status bind_shape(tn_rt_session *s, uint32_t value, tn_error *err) {
   const tn_pvalue *x = &s->p->values[value];
   tn_karg *a = &s->args[value];
   bool changed;
-  TN_TRY(bind_dims(s, value, &changed, err));
+  TN_TRY(tn_rt_dims(s, value, &changed, err));
   if (a->count != x->shape_elems.n)
     return tn_error_set(err, TN_MISMATCH, "value '%s' has %u elements, but its dims say %" PRId64, x->name,
                         x->shape_elems.n, a->count);
@@ -253,7 +252,7 @@ static tn_status bind_shape(tn_rt_session *s, uint32_t value, tn_error *err) {
 
 static tn_status bind_late(tn_rt_session *s, uint32_t value, tn_error *err) {
   bool changed;
-  TN_TRY(bind_dims(s, value, &changed, err));
+  TN_TRY(tn_rt_dims(s, value, &changed, err));
   return tn_rt_reserve(s, &s->args[value], &s->blocks[value], 0, err);
 }
 
@@ -298,71 +297,10 @@ static tn_status bind_check_params(const tn_rt_session *s, uint32_t region, tn_e
   return TN_OK;
 }
 
-static tn_status bind_sizes(tn_rt_session *s, uint32_t region, bool *out_changed, tn_error *err) {
-  const tn_rt_region *r = &s->regions[region];
-  for (uint32_t i = 0; i < r->buffer_values.n; i++) {
-    bool changed;
-    TN_TRY(bind_dims(s, s->events[r->buffer_values.first + i], &changed, err));
-    *out_changed |= changed;
-  }
-  return TN_OK;
-}
-
-/* A buffer is as large as the largest value in it. */
-static bool bind_buffer_bytes(tn_rt_session *s, uint32_t region) {
-  const tn_rt_region *r = &s->regions[region];
-  const tn_pspan buffers = s->p->regions[region].buffers;
-  for (uint32_t i = buffers.first; i < buffers.first + buffers.n; i++) s->intervals[i].bytes = 0;
-  for (uint32_t i = 0; i < r->buffer_values.n; i++) {
-    const uint32_t value = s->events[r->buffer_values.first + i];
-    size_t *have = &s->intervals[s->p->values[value].index].bytes, bytes;
-    if (!tn_dtype_bytes(s->args[value].dtype, s->args[value].count, &bytes) ||
-        !tn_align_size(bytes, TN_RT_ALIGN, &bytes))
-      return false;
-    if (bytes > *have) *have = bytes;
-  }
-  return true;
-}
-
-static tn_status bind_no_memory(const tn_rt_session *s, uint32_t region, tn_error *err) {
-  const tn_rt_region *r = &s->regions[region];
-  const char *name = "";
-  size_t most = 0;
-  for (uint32_t i = 0; i < r->buffer_values.n; i++) {
-    const tn_pvalue *x = &s->p->values[s->events[r->buffer_values.first + i]];
-    if (s->intervals[x->index].bytes <= most) continue;
-    most = s->intervals[x->index].bytes;
-    name = x->name;
-  }
-  return tn_error_set(err, TN_OOM, "no memory for buffers of %zu bytes (the largest is of value '%s', %zu bytes)",
-                      r->arena_bytes, name, most);
-}
-
-static tn_status bind_layout(tn_rt_session *s, uint32_t region, tn_error *err) {
-  tn_rt_region *r = &s->regions[region];
-  const tn_pspan buffers = s->p->regions[region].buffers;
-  bool changed = !r->is_planned;
-  r->is_planned = false;
-  TN_TRY(bind_sizes(s, region, &changed, err));
-  r->is_planned = !changed;
-  if (!changed) return TN_OK;
-  if (!bind_buffer_bytes(s, region) ||
-      !tn_plan_offsets(&s->planner, s->intervals + buffers.first, buffers.n, s->by_first + buffers.first,
-                       s->by_last + buffers.first, &r->arena_bytes, &r->live_bytes))
-    return tn_error_set(err, TN_LIMIT, "the buffers are too large together");
-  if (!tn_rt_grow(s, &r->arena, r->arena_bytes, 0)) return bind_no_memory(s, region, err);
-  for (uint32_t i = 0; i < r->buffer_values.n; i++) {
-    const uint32_t value = s->events[r->buffer_values.first + i];
-    s->args[value].data = (char *)r->arena.ptr + s->intervals[s->p->values[value].index].offset;
-  }
-  r->is_planned = true;
-  return TN_OK;
-}
-
 tn_status tn_rt_enter(tn_rt_session *s, uint32_t region, tn_error *err) {
   TN_TRY(tn_rt_segment(s, s->p->regions[region].segment, err));
   TN_TRY(bind_check_params(s, region, err));
-  TN_TRY(bind_layout(s, region, err));
+  TN_TRY(tn_rt_layout(s, region, err));
   return tn_rt_resolve(s, s->regions[region].entry, err);
 }
 

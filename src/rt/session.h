@@ -112,6 +112,10 @@ TN_MUST_CHECK tn_status tn_rt_resolve_value(tn_rt_session *s, uint32_t value, tn
 TN_MUST_CHECK tn_status tn_rt_enter(tn_rt_session *s, uint32_t region, tn_error *err);
 TN_MUST_CHECK tn_status tn_rt_bind_main(tn_rt_session *s, tn_error *err);
 bool tn_rt_elements_changed(tn_rt_session *s);
+/* The dims of a value from its slots. */
+TN_MUST_CHECK tn_status tn_rt_dims(tn_rt_session *s, uint32_t value, bool *out_changed, tn_error *err);
+/* layout.c: gives the buffers of a region their sizes and places. */
+TN_MUST_CHECK tn_status tn_rt_layout(tn_rt_session *s, uint32_t region, tn_error *err);
 /* Is the size of this LATE or BUFFER value known before its step? */
 static inline bool tn_rt_is_sized(const tn_pvalue *x) {
   return x->kind == 0 && x->rank >= 0 && x->dims.n == (uint32_t)x->rank;
