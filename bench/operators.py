@@ -1,135 +1,432 @@
 #!/usr/bin/env python3
-"""Time per operator type on the PP-OCR models: Tenon's general engine against ONNX Runtime, one thread, in one run.
+"""Time of every operator at an input of about 1 MiB: Tenon's general engine against ONNX Runtime, one thread, in one run.
 
-    bench/operators.py TENON [--rounds 5] [--repeat 5] [--models FOLDER] [--json]
+    bench/operators.py TENON [--rounds 3] [--repeat 5] [--only WORD] [--limit 5] [--json]
 
-Both sides run in turns; a figure is the median over rounds of the time per inference summed over the nodes of a type.
-ONNX Runtime's figure per operator comes from its profiler with graph optimisation off (so that the nodes are the
-model's own); the totals below the table are wall time, with its optimisation off and on."""
-# needs: numpy onnxruntime wheels
+Each case is a model of one node. Both sides run in turns; a figure is the least over rounds of the mean time per run that
+the side's own profiler gives for the nodes, graph optimisation off. Cases above the limit are named at the end, with the
+reason where one is known; the exit status is 1 when one has none."""
+# needs: numpy onnx onnxruntime
 import argparse
 import json
 import os
-import re
-import statistics
 import subprocess
 import sys
 import tempfile
-import time
 
 import numpy as np
+import onnx
 import onnxruntime as ort
+from onnx import TensorProto, helper, numpy_helper
 
-MODELS = [
-    ("ch_PP-OCRv4_det_infer.onnx", (1, 3, 640, 640)),
-    ("ch_PP-OCRv4_rec_infer.onnx", (1, 3, 48, 320)),
-    ("ch_ppocr_mobile_v2.0_cls_infer.onnx", (1, 3, 48, 192)),
-]
+rng = np.random.default_rng(1)
+cases = []
 
-
-def find(folder, name):
-    for where, _, files in os.walk(folder):
-        if name in files:
-            return os.path.join(where, name)
-    sys.exit("%s is not in %s (scripts/setup.sh demo brings it)" % (name, folder))
+# Cases that may be slower than the limit: name -> why.
+REASONS = {}
 
 
-def tenon(program, model, shape, repeat):
-    """(milliseconds per operator type, wall milliseconds of one run)"""
-    command = [program, "run", model, "--input", "x=random:" + "x".join(map(str, shape)), "--threads", "1", "--json"]
-    profile = json.loads(subprocess.run(command + ["--repeat", str(repeat), "--profile"], capture_output=True, check=True).stdout)
-    plain = json.loads(subprocess.run(command + ["--repeat", str(repeat)], capture_output=True, check=True).stdout)
-    times = {}
-    for row in profile["profile"]:
-        kind = re.search(r"\(([^()]*)\)$", row["node"])
-        key = kind.group(1) if kind else row["kernel"]
-        times[key] = times.get(key, 0) + row["ns"] / row["calls"] / 1e6
-    return times, plain["time_ns"]["median"] / 1e6
+def case(op, inputs, label="", outputs=1, constants=(), domain="", opset=21, version=1, **attrs):
+    """inputs: arrays (None = absent) in order; constants: numbers of those that are initializers."""
+    cases.append({"name": (op + " " + label).strip(), "op": op, "inputs": inputs, "outputs": outputs, "constants": constants,
+                  "domain": domain, "opset": opset, "version": version, "attrs": attrs})
 
 
-def onnxruntime_session(model, optimise, prefix=None):
+def ms(op, inputs, label="", **rest):
+    case(op, inputs, ("ms " + label).strip(), domain="com.microsoft", **rest)
+
+
+def real(*shape):
+    return rng.standard_normal(shape).astype("f4")
+
+
+def unit(*shape):
+    return rng.uniform(0.01, 0.99, shape).astype("f4")
+
+
+def ints(low, high, shape, dtype="i8"):
+    return rng.integers(low, high, shape).astype(dtype)
+
+
+N = 262144  # f32 elements of 1 MiB
+I64 = lambda *v: np.array(v, "i8")
+F32 = lambda *v: np.array(v, "f4")
+scalar = lambda v, dtype="f4": np.array(v, dtype)
+
+
+def elementwise():
+    x = real(512, 512)
+    for op in ("Abs Neg Sign Relu Ceil Floor Round Exp Sin Cos Tan Atan Sinh Cosh Tanh Asinh Erf Sigmoid Softplus Softsign "
+               "Mish HardSwish Elu Celu Selu LeakyRelu ThresholdedRelu HardSigmoid Gelu Shrink IsNaN IsInf Identity Dropout").split():
+        case(op, [x])
+    case("Gelu", [x], "tanh", approximate="tanh")
+    for op in "Log Sqrt Reciprocal Asin Acos Atanh".split():
+        case(op, [unit(512, 512)])
+    case("Acosh", [unit(512, 512) + 1])
+    case("Swish", [x], opset=24)
+    for op in "Relu Sigmoid Tanh Exp Sqrt".split():
+        case(op, [np.abs(real(1024, 512)).astype("f2")], "f16")
+    case("Not", [ints(0, 2, (1024, 1024), "?")])
+    case("BitwiseNot", [ints(0, 99, (512, 512), "i4")])
+    for op in "Add Sub Mul Div Max Min Pow".split():
+        case(op, [unit(512, 512), unit(512, 512)])
+        case(op, [unit(512, 512), unit(512)], "row")
+    case("Add", [x, unit(512, 1)], "column")
+    case("Mul", [x, F32(2)], "scalar")
+    case("Add", [x.astype("f2"), x.astype("f2")], "f16")
+    for dtype in "i4 i8".split():
+        a, b = ints(1, 99, (512, 512), dtype), ints(1, 9, (512, 512), dtype)
+        for op in "Add Mul Div Mod Max".split():
+            case(op, [a, b], dtype)
+    case("Pow", [x, scalar(2)], "square")
+    case("Pow", [ints(1, 9, (512, 512)), ints(0, 4, (512, 512))], "i8")
+    case("Mod", [unit(512, 512), unit(512, 512)], "fmod", fmod=1)
+    case("PRelu", [x, real(512)])
+    case("Sum", [x, x, x])
+    case("Mean", [x, x, x])
+    for op in "Equal Less LessOrEqual Greater GreaterOrEqual".split():
+        case(op, [x, real(512, 512)])
+    for op in "And Or Xor".split():
+        case(op, [ints(0, 2, (1024, 1024), "?"), ints(0, 2, (1024, 1024), "?")])
+    for op in "BitwiseAnd BitwiseOr BitwiseXor".split():
+        case(op, [ints(0, 99, (512, 512), "i4"), ints(0, 99, (512, 512), "i4")])
+    case("BitShift", [ints(0, 99, (512, 512), "u4"), ints(0, 9, (512, 512), "u4")], direction="LEFT")
+    case("Where", [ints(0, 2, (512, 512), "?"), x, real(512, 512)])
+    case("Where", [ints(0, 2, (512, 512), "?"), x, scalar(1)], "scalar")
+    case("Clip", [x, scalar(-1), scalar(1)])
+    for to in "FLOAT16 BFLOAT16 DOUBLE INT64 INT32 INT8 UINT8 BOOL FLOAT8E4M3FN STRING".split():
+        case("Cast", [x if to != "STRING" else real(64, 64)], "f32 to " + to.lower(), to=getattr(TensorProto, to))
+    for dtype in "f2 f8 i8 i4 u1 ?".split():
+        case("Cast", [ints(0, 2, (512, 512), dtype)], dtype + " to f32", to=TensorProto.FLOAT)
+    case("Cast", [ints(0, 2, (512, 512))], "i8 to i4", to=TensorProto.INT32)
+    case("CastLike", [x, ints(0, 2, (1,))])
+    case("BitCast", [x], opset=26, to=TensorProto.INT32)
+
+
+def reductions():
+    x = unit(512, 512)
+    for op in "Sum Mean Max Min Prod L1 L2 SumSquare LogSum LogSumExp".split():
+        for label, axes in (("last", [1]), ("first", [0]), ("all", [])):
+            case("Reduce" + op, [x] + ([I64(*axes)] if axes else []), label)
+    case("ReduceMean", [unit(16, 32, 512), I64(1)], "middle")
+    case("ReduceSum", [ints(0, 99, (512, 512)), I64(1)], "i8")
+    case("ReduceMax", [ints(0, 99, (512, 512), "i4"), I64(1)], "i4")
+    for op in "ArgMax ArgMin".split():
+        for axis in (0, 1):
+            case(op, [x], "axis %d" % axis, axis=axis)
+    for op in "Softmax LogSoftmax Hardmax".split():
+        for axis in (0, 1):
+            case(op, [x], "axis %d" % axis, axis=axis)
+    for op in "CumSum".split():
+        for axis in (0, 1):
+            case(op, [x, scalar(axis, "i8")], "axis %d" % axis)
+    case("CumProd", [x, scalar(1, "i8")], opset=26)
+    for axis in (0, 1):
+        case("TopK", [x, I64(10)], "10, axis %d" % axis, outputs=2, axis=axis)
+    case("TopK", [x, I64(512)], "sort", outputs=2)
+    case("TopK", [real(N), I64(100)], "of one line", outputs=2)
+    case("LpNormalization", [x])
+    case("MeanVarianceNormalization", [unit(4, 16, 64, 64)])
+    case("Unique", [ints(0, 1000, (131072,))], outputs=4)
+    case("Unique", [ints(0, 3, (16384, 8))], "rows", outputs=4, axis=0)
+    case("NonZero", [ints(0, 2, (512, 512)).astype("f4")])
+
+
+def products():
+    case("MatMul", [real(512, 512), real(512, 512)], constants=(1,))
+    case("MatMul", [real(512, 512), real(512, 512)], "both data")
+    case("MatMul", [real(16, 128, 128), real(16, 128, 128)], "batch")
+    case("MatMul", [real(1, 512), real(512, 512)], "row", constants=(1,))
+    case("MatMul", [real(512, 512).astype("f8"), real(512, 512).astype("f8")], "f64", constants=(1,))
+    case("Gemm", [real(512, 512), real(512, 512), real(512)], constants=(1, 2), transB=1)
+    case("Einsum", [real(16, 128, 128), real(16, 128, 128)], "bij,bjk->bik", equation="bij,bjk->bik")
+    case("Einsum", [real(8, 64, 8, 64), real(8, 64, 8, 64)], "attention", equation="bqhd,bkhd->bhqk")
+    case("Einsum", [real(512, 512)], "transpose", equation="ij->ji")
+    case("MatMulInteger", [ints(0, 255, (512, 512), "u1"), ints(-127, 127, (512, 512), "i1"), scalar(3, "u1"), scalar(0, "i1")], constants=(1, 2, 3))
+    s, z = scalar(0.02), scalar(3, "u1")
+    case("QLinearMatMul", [ints(0, 255, (512, 512), "u1"), s, z, ints(0, 255, (512, 512), "u1"), s, z, scalar(5.0), z], constants=(1, 2, 3, 4, 5, 6, 7))
+    image = real(1, 64, 64, 64)
+    case("Conv", [image, real(64, 64, 3, 3), real(64)], "3x3", constants=(1, 2), pads=[1, 1, 1, 1])
+    case("Conv", [image, real(64, 64, 1, 1)], "1x1", constants=(1,))
+    case("Conv", [image, real(64, 1, 3, 3)], "depthwise", constants=(1,), group=64, pads=[1, 1, 1, 1])
+    case("Conv", [image, real(64, 16, 3, 3)], "4 groups", constants=(1,), group=4, pads=[1, 1, 1, 1])
+    case("Conv", [image, real(64, 64, 3, 3)], "stride 2", constants=(1,), strides=[2, 2])
+    case("Conv", [image, real(32, 64, 3, 3)], "dilated", constants=(1,), dilations=[2, 2])
+    case("Conv", [real(1, 64, 4096), real(64, 64, 3)], "1-d", constants=(1,))
+    case("Conv", [real(1, 8, 32, 32, 32), real(8, 8, 3, 3, 3)], "3-d", constants=(1,))
+    case("ConvTranspose", [real(1, 32, 64, 64), real(32, 16, 3, 3)], constants=(1,))
+    case("ConvTranspose", [real(1, 32, 64, 64), real(32, 16, 2, 2)], "stride 2", constants=(1,), strides=[2, 2])
+    pixels, weights = ints(0, 255, (1, 64, 64, 64), "u1"), ints(0, 255, (64, 64, 3, 3), "u1")
+    case("ConvInteger", [pixels, weights, z], constants=(1, 2), pads=[1, 1, 1, 1])
+    case("QLinearConv", [pixels, s, z, weights, s, z, scalar(5.0), z], constants=(1, 2, 3, 4, 5, 6, 7), pads=[1, 1, 1, 1])
+    case("DeformConv", [real(1, 16, 64, 64), real(16, 16, 3, 3), real(1, 18, 64, 64)], opset=22, constants=(1,), pads=[1, 1, 1, 1])
+    case("CausalConvWithState", [real(1, 256, 1024), real(256, 1, 4)], opset=27, constants=(1,))
+    case("Det", [real(1024, 16, 16)])
+
+
+def networks():
+    image = real(1, 64, 64, 64)
+    for op in "MaxPool AveragePool LpPool".split():
+        case(op, [image], "3x3", kernel_shape=[3, 3], pads=[1, 1, 1, 1])
+        case(op, [image], "2x2 stride 2", kernel_shape=[2, 2], strides=[2, 2])
+    case("MaxPool", [image], "indices", outputs=2, kernel_shape=[2, 2], strides=[2, 2])
+    for op in "GlobalMaxPool GlobalAveragePool GlobalLpPool".split():
+        case(op, [image])
+    at = (np.arange(64 * 32 * 32) * 4).reshape(1, 64, 32, 32).astype("i8")
+    case("MaxUnpool", [real(1, 64, 32, 32), at], kernel_shape=[2, 2], strides=[2, 2])
+    c = lambda n: unit(n)
+    case("BatchNormalization", [image, c(64), c(64), c(64), c(64)], constants=(1, 2, 3, 4))
+    case("InstanceNormalization", [image, c(64), c(64)], constants=(1, 2))
+    case("GroupNormalization", [image, c(64), c(64)], constants=(1, 2), num_groups=8)
+    case("LayerNormalization", [real(512, 512), c(512), c(512)], constants=(1, 2))
+    case("RMSNormalization", [real(512, 512), c(512)], opset=23, constants=(1,))
+    case("LRN", [image], size=5)
+    hidden = 64
+    for op, gates in (("LSTM", 4), ("GRU", 3), ("RNN", 1)):
+        case(op, [real(64, 32, 128), real(1, gates * hidden, 128), real(1, gates * hidden, hidden), real(1, 2 * gates * hidden)], constants=(1, 2, 3), hidden_size=hidden)
+    q = real(1, 8, 256, 64)
+    case("Attention", [q, q, q], opset=23)
+    case("Attention", [q, q, q], "causal", opset=23, is_causal=1)
+    case("RotaryEmbedding", [q, real(256, 32), real(256, 32), ints(0, 256, (1, 256))], opset=23)
+    case("LinearAttention", [real(1, 128, 256), real(1, 128, 256), real(1, 128, 256), None, real(1, 128, 4), unit(1, 128, 4)], opset=27, q_num_heads=4, kv_num_heads=4)
+    labels = ints(0, 128, (2048,))
+    case("NegativeLogLikelihoodLoss", [real(2048, 128), labels])
+    case("SoftmaxCrossEntropyLoss", [real(2048, 128), labels])
+    case("GridSample", [real(1, 16, 128, 128), rng.uniform(-1, 1, (1, 128, 128, 2)).astype("f4")], "bilinear")
+    case("GridSample", [real(1, 16, 128, 128), rng.uniform(-1, 1, (1, 128, 128, 2)).astype("f4")], "nearest", mode="nearest")
+    case("GridSample", [real(1, 16, 128, 128), rng.uniform(-1, 1, (1, 128, 128, 2)).astype("f4")], "cubic", mode="cubic")
+    case("AffineGrid", [real(4, 2, 3), I64(4, 3, 128, 128)])
+    rois = np.sort(rng.uniform(0, 64, (64, 2, 2)), axis=1).reshape(64, 4).astype("f4")
+    case("RoiAlign", [image, rois, np.zeros(64, "i8")], output_height=7, output_width=7, spatial_scale=1.0)
+    case("MaxRoiPool", [image, np.concatenate([np.zeros((64, 1), "f4"), rois], 1)], pooled_shape=[7, 7])
+    up = F32(1, 1, 2, 2)
+    for mode in "nearest linear cubic".split():
+        case("Resize", [real(1, 16, 128, 128), None, up], mode, constants=(2,), mode=mode)
+    case("Resize", [real(1, 16, 128, 128), None, F32(1, 1, 0.5, 0.5)], "linear down", constants=(2,), mode="linear")
+    case("Resize", [real(1, 16, 128, 128), None, F32(1, 1, 0.5, 0.5)], "linear antialias", constants=(2,), mode="linear", antialias=1)
+    case("Upsample", [real(1, 16, 128, 128), up], opset=9, constants=(1,), mode="nearest")
+    boxes = np.sort(rng.uniform(0, 64, (1, 2048, 2, 2)), axis=2).reshape(1, 2048, 4).astype("f4")
+    case("NonMaxSuppression", [boxes, unit(1, 4, 2048), scalar(50, "i8"), scalar(0.5), scalar(0.1)])
+    case("Col2Im", [real(1, 16 * 9, 3844), I64(64, 64), I64(3, 3)])
+
+
+def movement():
+    x, image = real(512, 512), real(1, 64, 64, 64)
+    case("Transpose", [x])
+    case("Transpose", [real(16, 128, 128)], "0 2 1", perm=[0, 2, 1])
+    case("Transpose", [image], "to channels last", perm=[0, 2, 3, 1])
+    case("Transpose", [real(8, 64, 8, 64)], "heads", perm=[0, 2, 1, 3])
+    case("Transpose", [ints(0, 255, (1024, 1024), "u1")], "u1")
+    case("Transpose", [x.astype("f2")], "f16")
+    case("Reshape", [x, I64(256, 1024)])
+    case("Flatten", [image])
+    case("Squeeze", [real(1, N), I64(0)])
+    case("Unsqueeze", [x, I64(0)])
+    for axis in (0, 1):
+        case("Concat", [real(512, 256), real(512, 256)], "axis %d" % axis, axis=axis)
+        case("Split", [x], "axis %d" % axis, outputs=2, axis=axis, num_outputs=2)
+    case("Slice", [x, I64(0), I64(256), I64(1)], "columns")
+    case("Slice", [x, I64(0), I64(512), I64(1), I64(2)], "step 2")
+    case("Slice", [x, I64(-1), I64(-1000), I64(1), I64(-1)], "backwards")
+    case("Gather", [x, ints(0, 512, (512,))], "rows")
+    case("Gather", [x, ints(0, 512, (512,))], "columns", axis=1)
+    case("GatherElements", [x, ints(0, 512, (512, 512))], axis=1)
+    case("GatherND", [x, ints(0, 512, (65536, 2))], "elements")
+    case("GatherND", [x, ints(0, 512, (512, 1))], "rows")
+    case("ScatterElements", [x, ints(0, 512, (512, 512)), x], axis=1, reduction="add")
+    case("ScatterElements", [x, np.tile(rng.permutation(512), (512, 1)).astype("i8"), x], "none", axis=1)
+    case("ScatterND", [x, rng.permutation(512).reshape(512, 1).astype("i8"), x])
+    case("TensorScatter", [real(4, 8, 512, 16), real(4, 8, 1, 16), ints(0, 512, (4,))], opset=24, axis=2)
+    case("Tile", [real(64, 512), I64(8, 1)])
+    case("Tile", [real(512, 64), I64(1, 8)], "inner")
+    case("Expand", [real(512, 1), I64(512, 512)])
+    case("Expand", [real(1, 512), I64(512, 512)], "rows")
+    for mode in "constant reflect edge wrap".split():
+        case("Pad", [image, I64(0, 0, 1, 1, 0, 0, 1, 1)], mode, mode=mode)
+    case("CenterCropPad", [image, I64(60, 60)], axes=[2, 3])
+    for mode in "DCR CRD".split():
+        case("DepthToSpace", [image], mode, blocksize=2, mode=mode)
+    case("SpaceToDepth", [image], blocksize=2)
+    case("ReverseSequence", [real(64, 64, 64), ints(1, 65, (64,))])
+    case("OneHot", [ints(0, 128, (2048,)), scalar(128, "i8"), F32(0, 1)])
+    case("EyeLike", [x])
+    case("Trilu", [x])
+    case("Compress", [x, ints(0, 2, (512,), "?")], axis=0)
+    case("Compress", [x, ints(0, 2, (512,), "?")], "columns", axis=1)
+    case("Range", [scalar(0, "i8"), scalar(131072, "i8"), scalar(1, "i8")])
+    case("ConstantOfShape", [I64(512, 512)])
+    case("Shape", [x])
+    case("SequenceConstruct", [x, x])
+    case("QuantizeLinear", [x, scalar(0.1), scalar(3, "u1")])
+    case("QuantizeLinear", [x, unit(512), ints(0, 9, (512,), "u1")], "by column", axis=1)
+    case("DequantizeLinear", [ints(0, 255, (1024, 1024), "u1"), scalar(0.1), scalar(3, "u1")])
+    case("DequantizeLinear", [ints(0, 255, (1024, 1024), "u1"), unit(1024), ints(0, 9, (1024,), "u1")], "by column", axis=1)
+    case("DynamicQuantizeLinear", [x], outputs=3)
+    for op, extra in (("RandomNormalLike", {}), ("RandomUniformLike", {})):
+        case(op, [x], **extra)
+    case("RandomNormal", [], shape=[512, 512])
+    case("RandomUniform", [], shape=[512, 512])
+    case("Bernoulli", [unit(512, 512)])
+    case("Multinomial", [real(512, 512)], sample_size=16)
+
+
+def signals_and_text():
+    case("DFT", [real(128, 2048, 1)], opset=20)
+    case("DFT", [real(128, 2000, 1)], "2000", opset=20)
+    case("STFT", [real(1, 65536, 1), scalar(256, "i8"), None, scalar(512, "i8")])
+    for op in "HannWindow HammingWindow BlackmanWindow".split():
+        case(op, [scalar(N, "i8")])
+    case("MelWeightMatrix", [scalar(128, "i8"), scalar(2048, "i8"), scalar(16000, "i8"), scalar(20.0), scalar(8000.0)])
+    words = np.array(["word %d" % (i % 1000) for i in range(65536)], dtype=object)
+    case("StringNormalizer", [words], case_change_action="UPPER")
+    case("StringConcat", [words, words])
+    case("StringSplit", [words], outputs=2)
+    case("RegexFullMatch", [words], pattern=r"word [0-9]+")
+    case("Equal", [words, words], "strings")
+    case("TfIdfVectorizer", [ints(0, 100, (512, 256))], mode="TF", min_gram_length=1, max_gram_length=2, max_skip_count=0,
+         ngram_counts=[0, 4], ngram_indexes=list(range(8)), pool_int64s=[2, 3, 5, 4, 5, 6, 7, 8, 6, 7, 8, 9])
+
+
+def microsoft():
+    x, skip, g = real(512, 512), real(512, 512), unit(512)
+    for op in "Gelu FastGelu QuickGelu".split():
+        ms(op, [x])
+    ms("BiasGelu", [x, g])
+    batch = real(2, 256, 512)
+    ms("SkipLayerNormalization", [batch, real(2, 256, 512), g, g], constants=(2, 3))
+    ms("SkipSimplifiedLayerNormalization", [batch, real(2, 256, 512), g], constants=(2,))
+    case("SimplifiedLayerNormalization", [x, g], constants=(1,))
+    ms("EmbedLayerNormalization", [ints(0, 100, (4, 128), "i4"), ints(0, 2, (4, 128), "i4"), real(100, 512), real(128, 512), real(2, 512), g, g], outputs=2, constants=(2, 3, 4, 5, 6))
+    ms("Attention", [real(1, 512, 512), real(512, 1536), real(1536)], constants=(1, 2), num_heads=8)
+    ms("MultiHeadAttention", [real(1, 512, 512), real(1, 512, 512), real(1, 512, 512)], num_heads=8)
+    past = np.zeros((1, 2, 0, 64), "f4")
+    ms("GroupQueryAttention", [real(1, 512, 512), real(1, 512, 128), real(1, 512, 128), past, past, np.array([511], "i4"), np.array(512, "i4")], outputs=3, num_heads=8, kv_num_heads=2)
+    ms("RotaryEmbedding", [real(1, 512, 512), ints(0, 512, (1, 512)), real(512, 32), real(512, 32)], num_heads=8)
+    ms("FusedMatMul", [real(512, 512), real(512, 512)], transB=1, alpha=0.5)
+    ms("FusedConv", [real(1, 64, 64, 64), real(64, 64, 3, 3), real(64)], constants=(1, 2), activation="Relu", pads=[1, 1, 1, 1])
+    for bits in (4, 8):
+        ms("MatMulNBits", [real(512, 512), ints(0, 255, (512, 16, 4 * bits), "u1"), real(512, 16)], "%d bits" % bits, constants=(1, 2), K=512, N=512, bits=bits, block_size=32)
+        ms("MatMulNBits", [real(1, 512), ints(0, 255, (512, 16, 4 * bits), "u1"), real(512, 16)], "%d bits, row" % bits, constants=(1, 2), K=512, N=512, bits=bits, block_size=32)
+    ms("GatherBlockQuantized", [ints(0, 255, (1000, 256), "u1"), ints(0, 1000, (512,)), unit(1000, 16)], constants=(0, 2), bits=4, block_size=32, quantize_axis=1, gather_axis=0)
+    ms("DynamicQuantizeMatMul", [real(512, 512), ints(0, 255, (512, 512), "u1"), F32(0.02)], constants=(1, 2))
+    b, s, z = ints(0, 255, (1024, 1024), "u1"), scalar(0.02), scalar(100, "u1")
+    for op in "QLinearAdd QLinearMul".split():
+        ms(op, [b, s, z, b, s, z, s, z], constants=(1, 2, 4, 5, 6, 7))
+    for op in "QLinearSigmoid QLinearLeakyRelu".split():
+        ms(op, [b, s, z, s, z], constants=(1, 2, 3, 4))
+    pixels = ints(0, 255, (1, 64, 128, 128), "u1")
+    ms("QLinearAveragePool", [pixels, s, z, s, z], constants=(1, 2, 3, 4), kernel_shape=[3, 3])
+    ms("QLinearGlobalAveragePool", [pixels, s, z, s, z], constants=(1, 2, 3, 4))
+    ms("QLinearConcat", [s, z, b, s, z, b, s, z], constants=(0, 1, 3, 4, 6, 7), axis=0)
+    ms("NhwcMaxPool", [ints(0, 255, (1, 128, 128, 64), "u1")], kernel_shape=[2, 2], strides=[2, 2])
+    ml = lambda op, inputs, **rest: case(op, inputs, domain="ai.onnx.ml", version=3, **rest)
+    ml("Scaler", [x], offset=[0.5] * 512, scale=[2.0] * 512)
+    ml("Normalizer", [x], norm="L2")
+    ml("Imputer", [x], imputed_value_floats=[1.0], replaced_value_float=0.5)
+    ml("Binarizer", [x], threshold=0.1)
+    ml("LinearRegressor", [x], coefficients=[0.1] * 512, intercepts=[1.0])
+    ml("LinearClassifier", [x], outputs=2, coefficients=[0.1] * 1024, intercepts=[1.0, 2.0], classlabels_ints=[0, 1])
+    ml("ArrayFeatureExtractor", [x, ints(0, 512, (256,))])
+    ml("OneHotEncoder", [ints(0, 8, (32768,))], cats_int64s=list(range(8)))
+    ml("LabelEncoder", [ints(0, 100, (131072,))], keys_int64s=list(range(100)), values_floats=[float(i) for i in range(100)])
+
+
+def model_of(c):
+    names = ["x%d" % i if a is not None else "" for i, a in enumerate(c["inputs"])]
+    kind = lambda a: TensorProto.STRING if a.dtype == object else helper.np_dtype_to_tensor_dtype(a.dtype)
+    fed = {names[i]: a for i, a in enumerate(c["inputs"]) if a is not None and i not in c["constants"]}
+    node = helper.make_node(c["op"], names, ["y%d" % i for i in range(c["outputs"])], domain=c["domain"], **c["attrs"])
+    graph = helper.make_graph([node], "g", [helper.make_tensor_value_info(n, kind(a), a.shape) for n, a in fed.items()],
+                              [helper.make_empty_tensor_value_info("y%d" % i) for i in range(c["outputs"])],
+                              [numpy_helper.from_array(c["inputs"][i], names[i]) for i in c["constants"]])
+    opsets = [helper.make_opsetid("", c["opset"])] + ([helper.make_opsetid(c["domain"], c["version"])] if c["domain"] else [])
+    proto = helper.make_model(graph, opset_imports=opsets)
+    proto.ir_version = 10
+    return proto.SerializeToString(), fed
+
+
+def tenon(program, model, fed, folder, repeat):
+    """Microseconds of all nodes in one run."""
+    command = [program, "run", model, "--threads", "1", "--repeat", str(repeat), "--profile", "--json"]
+    for name, a in fed.items():
+        path = os.path.join(folder, name + ".npy")
+        if not os.path.exists(path):
+            np.save(path, a.astype("U") if a.dtype == object else a)
+        command += ["--input", "%s=%s" % (name, path)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise RuntimeError((done.stderr or done.stdout).strip().splitlines()[-1])
+    return sum(row["ns"] / row["calls"] for row in json.loads(done.stdout)["profile"]) / 1e3
+
+
+def onnxruntime(data, fed, folder, repeat):
     options = ort.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.log_severity_level = 3
-    level = ort.GraphOptimizationLevel
-    options.graph_optimization_level = level.ORT_ENABLE_ALL if optimise else level.ORT_DISABLE_ALL
-    if prefix:
-        options.enable_profiling, options.profile_file_prefix = True, prefix
-    return ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-
-
-def wall(session, inputs, repeat):
-    times = []
+    options.log_severity_level = 4
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.enable_profiling, options.profile_file_prefix = True, os.path.join(folder, "ort")
+    session = ort.InferenceSession(data, options, providers=["CPUExecutionProvider"])
     for _ in range(repeat + 1):
-        start = time.perf_counter()
-        session.run(None, inputs)
-        times.append((time.perf_counter() - start) * 1e3)
-    return statistics.median(times[1:])
-
-
-def onnxruntime_profile(model, inputs, repeat):
-    with tempfile.TemporaryDirectory() as folder:
-        session = onnxruntime_session(model, False, os.path.join(folder, "ort"))
-        for _ in range(repeat + 1):
-            session.run(None, inputs)
-        events = json.load(open(session.end_profiling()))
-    runs = {}  # node -> durations
+        session.run(None, fed)
+    events = json.load(open(session.end_profiling()))
+    runs = {}
     for event in events:
         if event.get("cat") == "Node" and event["name"].endswith("_kernel_time"):
-            runs.setdefault((event["name"], event["args"]["op_name"]), []).append(event["dur"] / 1e3)
-    times = {}
-    for (_, kind), durations in runs.items():
-        times[kind] = times.get(kind, 0) + statistics.mean(durations[1:] or durations)
-    return times
+            runs.setdefault(event["name"], []).append(event["dur"])
+    return sum(sum(durations[1:]) / max(1, len(durations) - 1) for durations in runs.values())
 
 
-def median_of(rounds):
-    keys = {key for times in rounds for key in times}
-    return {key: statistics.median([times.get(key, 0) for times in rounds]) for key in keys}
-
-
-def measure(options, name, shape):
-    model = find(options.models, name)
-    inputs = {"x": np.random.default_rng(0).uniform(-1, 1, shape).astype("f4")}
-    off, on = onnxruntime_session(model, False), onnxruntime_session(model, True)
-    ours, theirs, totals = [], [], []
-    for _ in range(options.rounds):
-        times, total = tenon(options.tenon, model, shape, options.repeat)
-        ours.append(times)
-        theirs.append(onnxruntime_profile(model, inputs, options.repeat))
-        totals.append((total, wall(off, inputs, options.repeat), wall(on, inputs, options.repeat)))
-    return median_of(ours), median_of(theirs), [statistics.median(column) for column in zip(*totals)]
+def measure(options, c):
+    data, fed = model_of(c)
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "m.onnx")
+        open(path, "wb").write(data)
+        row = {"case": c["name"], "tenon_us": None, "onnxruntime_us": None, "note": ""}
+        for _ in range(options.rounds):
+            for side, run in (("tenon_us", lambda: tenon(options.tenon, path, fed, folder, options.repeat)),
+                              ("onnxruntime_us", lambda: onnxruntime(data, fed, folder, options.repeat))):
+                if row["note"]:
+                    break
+                try:
+                    t = run()
+                    row[side] = t if row[side] is None else min(t, row[side])
+                except Exception as e:  # one side does not have it
+                    row["note"] = "%s: %s" % (side[:-3], str(e).splitlines()[-1][:110])
+    if not row["note"]:
+        row["ratio"] = row["tenon_us"] / max(row["onnxruntime_us"], 1.0)  # the profiler's clock ticks in microseconds
+    return row
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("tenon", help="the program")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--repeat", type=int, default=5, help="inferences per round")
-    parser.add_argument("--models", default=os.environ.get("TENON_WHEELS", "build/wheels"))
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--repeat", type=int, default=5, help="runs per round")
+    parser.add_argument("--only", default="", help="cases whose name begins with this")
+    parser.add_argument("--limit", type=float, default=5)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    result = []
-    for name, shape in MODELS:
-        ours, theirs, totals = measure(options, name, shape)
-        rows = [{"operator": kind, "onnxruntime_ms": theirs[kind], "tenon_ms": ours.get(kind, 0.0),
-                 "ratio": ours.get(kind, 0.0) / theirs[kind] if theirs[kind] > 0 else 0.0}
-                for kind in sorted(theirs, key=theirs.get, reverse=True)]
-        result.append({"model": name, "shape": shape, "operators": rows, "tenon_ms": totals[0],
-                       "onnxruntime_unoptimised_ms": totals[1], "onnxruntime_ms": totals[2]})
+    for make in (elementwise, reductions, products, networks, movement, signals_and_text, microsoft):
+        make()
+    rows = []
+    for c in cases:
+        if not c["name"].startswith(options.only):
+            continue
+        row = measure(options, c)
+        rows.append(row)
+        if not options.json:
+            figures = row["note"] or "%10.0f %10.0f %7.2f" % (row["onnxruntime_us"], row["tenon_us"], row["ratio"])
+            print("%-36s %s" % (row["case"], figures), flush=True)
     if options.json:
-        print(json.dumps(result, indent=1))
+        print(json.dumps(rows, indent=1))
         return
-    for r in result:
-        print("%s %s" % (r["model"], "x".join(map(str, r["shape"]))))
-        print("  %-20s %12s %12s %8s" % ("operator", "ORT ms", "Tenon ms", "ratio"))
-        for row in r["operators"]:
-            print("  %-20s %12.3f %12.3f %8.2f" % (row["operator"], row["onnxruntime_ms"], row["tenon_ms"], row["ratio"]))
-        print("  %-20s %12.3f %12.3f %8.2f" % ("all, unoptimised", r["onnxruntime_unoptimised_ms"], r["tenon_ms"],
-                                               r["tenon_ms"] / r["onnxruntime_unoptimised_ms"]))
-        print("  %-20s %12.3f %12.3f %8.2f" % ("all, optimised", r["onnxruntime_ms"], r["tenon_ms"], r["tenon_ms"] / r["onnxruntime_ms"]))
-    worst = max((row for r in result for row in r["operators"] if row["onnxruntime_ms"] >= 0.01), key=lambda row: row["ratio"])
-    print("largest ratio of an operator that takes 0.01 ms or more: %.2f (%s)" % (worst["ratio"], worst["operator"]))
+    both = [r for r in rows if not r["note"]]
+    slow = [r for r in both if r["ratio"] > options.limit]
+    print("%d cases on both sides, %d on one only; ratio: median %.2f, largest %.2f; above %g:" % (
+        len(both), len(rows) - len(both), np.median([r["ratio"] for r in both]), max(r["ratio"] for r in both), options.limit))
+    for r in sorted(slow, key=lambda r: -r["ratio"]):
+        print("  %-36s %7.2f  %s" % (r["case"], r["ratio"], REASONS.get(r["case"], "")))
+    sys.exit(1 if any(r["case"] not in REASONS for r in slow) else 0)
 
 
 if __name__ == "__main__":
