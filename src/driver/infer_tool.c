@@ -64,6 +64,10 @@ static void infer_put_symbols(tn_text *t, tn_graph *g, tn_value *const *values) 
       tn_text_json(t, tn_str_of(from));
     else
       tn_text_addz(t, "null");
+    if (s->at_most && !tn_sym_is_int(s->at_most)) {
+      tn_text_addz(t, ", \"at_most\": ");
+      tn_text_json(t, tn_str_of(tn_sym_text(g->syms, s->at_most)));
+    }
     tn_text_addz(t, "}");
   }
   tn_text_addz(t, "},\n");

@@ -146,6 +146,7 @@ tn_sym tn_rule_fresh(tn_rule *r, int i, int j, int64_t lo, tn_sym hi) {
   tn_symbol *s = tn_sym_symbol(r->syms, (uint32_t)var->k);
   if (lo > s->min) s->min = lo;
   if (max < s->max && max >= s->min) s->max = max;
+  if (hi) s->at_most = hi;
   return var;
 }
 

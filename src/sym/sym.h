@@ -68,6 +68,7 @@ typedef struct tn_symbol {
   int64_t index;
   tn_sym definition;
   int64_t min, max, multiple_of; /* facts: min <= s <= max, multiple_of divides s (>= 1) */
+  tn_sym at_most;                /* s <= at_most, or NULL: how much data may decide; only for people to read */
 } tn_symbol;
 
 typedef struct tn_symtab tn_symtab;
