@@ -126,7 +126,16 @@ TN_ARITH_KERNEL(add, a + b, a + b, BINARY_WRAP(a, +, b), a + b)
 TN_ARITH_KERNEL(sub, a - b, a - b, BINARY_WRAP(a, -, b), a - b)
 TN_ARITH_KERNEL(mul, a *b, a *b, BINARY_WRAP(a, *, b), BINARY_WRAP(a, *, b))
 TN_ARITH_KERNEL(div, a / b, a / b, BINARY_DIV(a, b), b == 0 ? 0 : a / b)
-ARITH_ROW(mod_floor, fmodf(a, b), fmod(a, b), binary_floor_mod(a, b), b == 0 ? 0 : a % b)
+/* The remainder with the sign of b, also when it is zero. */
+static double binary_floor_fmod(double a, double b) {
+  const double m = fmod(a, b);
+  return m == 0 ? copysign(0, b) : ((m < 0) != (b < 0) && !isnan(m) ? m + b : m);
+}
+static float binary_floor_fmodf(float a, float b) {
+  const float m = fmodf(a, b);
+  return m == 0 ? copysignf(0, b) : ((m < 0) != (b < 0) && !isnan(m) ? m + b : m);
+}
+ARITH_ROW(mod_floor, binary_floor_fmodf(a, b), binary_floor_fmod(a, b), binary_floor_mod(a, b), b == 0 ? 0 : a % b)
 ARITH_ROW(mod_trunc, fmodf(a, b), fmod(a, b), binary_trunc_mod(a, b), b == 0 ? 0 : a % b)
 TN_ARITH_KERNEL(prelu, a < 0 ? a * b : a, a < 0 ? a * b : a, a < 0 ? BINARY_WRAP(a, *, b) : (uint64_t)a, a)
 
@@ -264,8 +273,11 @@ TN_LOGIC_KERNEL(xor, (a ^ b) & 1)
 TN_BITS_KERNEL(bitwise_and, a &b)
 TN_BITS_KERNEL(bitwise_or, a | b)
 TN_BITS_KERNEL(bitwise_xor, a ^ b)
+/* Counts are compared as unsigned, so negative ones are too large as well. */
 BITS_ROW(shift_left, b >= 8 * sizeof(a) ? 0 : (uint64_t)a << b)
-BITS_ROW(shift_right, b >= 8 * sizeof(a) ? 0 : (uint64_t)a >> b)
+#define SHIFT_RIGHT_SIGNED (b < 0 || (size_t)b >= 8 * sizeof(a) ? (a < 0 ? -1 : 0) : a >> b)
+BINARY_INTS(shift_right, SHIFT_RIGHT_SIGNED, b >= 8 * sizeof(a) ? 0 : a >> b)
+static const binary_row shift_right_row = {.fn = {BINARY_INT_SLOTS(shift_right)}};
 TN_KERNEL(bit_shift, TN_K_SIZES) {
   return binary_run(k, tn_k_str_is(k, "direction", "LEFT") ? &shift_left_row : &shift_right_row);
 }

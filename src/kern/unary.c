@@ -2,15 +2,26 @@
  * float. p[0], p[1], ... are the row's attributes. */
 #include <math.h>
 
-#include "kern/map.h"
-#include "kern/vmath.h"
+#include "kern/unary_f32.h"
 
 typedef struct unary_row {
-  tn_map_fn f32, f64;
+  tn_map_fn f32; /* NULL: number `fast` of unary_f32.h */
+  int fast;
+  tn_map_fn f64;
   tn_map_fn ints[TN_N_DTYPES]; /* integer and bool types by number; NULL = not defined */
   const char *params[3];       /* names of float attributes */
-  bool to_bool;
+  bool to_bool, no_floats;
 } unary_row;
+
+static tn_map_fn unary_f32(const unary_row *row) {
+  if (row->f32 || row->no_floats) return row->f32;
+#if defined(__x86_64__)
+  const int level = tn_cpu_level();
+  if (level >= 4) return tn_unary_f32_v4[row->fast];
+  if (level >= 3) return tn_unary_f32_v3[row->fast];
+#endif
+  return tn_unary_f32_v1[row->fast];
+}
 
 static tn_status unary_run(tn_kcall *k, const unary_row *row) {
   const tn_karg *const x = k->in[0];
@@ -22,7 +33,7 @@ static tn_status unary_run(tn_kcall *k, const unary_row *row) {
     case TN_F32:
     case TN_F16:
     case TN_BF16:
-      m.fn = row->f32;
+      m.fn = unary_f32(row);
       m.in[0] = TN_F32;
       break;
     case TN_F64:
@@ -57,18 +68,16 @@ static tn_status unary_run(tn_kcall *k, const unary_row *row) {
     }                                                                                                              \
   }
 
-/* A float function. In the double expression the same names mean double. */
-#define UNARY_ROW(id, f32_expr, f64_expr, ...)  \
-  UNARY_LOOP(id, f32, float, float, f32_expr)   \
+/* A float function: the double expression; the one of f32 is in unary_f32.h. */
+#define UNARY_ROW(id, f64_expr, ...)            \
   UNARY_LOOP(id, f64, double, double, f64_expr) \
-  static const unary_row id##_row = {.f32 = id##_f32, .f64 = id##_f64, .params = {__VA_ARGS__}};
-#define TN_UNARY_KERNEL(id, f32_expr, f64_expr, ...) \
-  UNARY_ROW(id, f32_expr, f64_expr, __VA_ARGS__)     \
+  static const unary_row id##_row = {.fast = TN_UNARY_##id, .f64 = id##_f64, .params = {__VA_ARGS__}};
+#define TN_UNARY_KERNEL(id, f64_expr, ...) \
+  UNARY_ROW(id, f64_expr, __VA_ARGS__)     \
   TN_KERNEL(id, TN_K_SIZES) { return unary_run(k, &id##_row); }
 
 /* A float and signed integer operator; unsigned ones take the u_expr. */
-#define TN_NUMERIC_KERNEL(id, f32_expr, f64_expr, i_expr, u_expr)    \
-  UNARY_LOOP(id, f32, float, float, f32_expr)                        \
+#define TN_NUMERIC_KERNEL(id, f64_expr, i_expr, u_expr)              \
   UNARY_LOOP(id, f64, double, double, f64_expr)                      \
   UNARY_LOOP(id, i8, int8_t, int8_t, i_expr)                         \
   UNARY_LOOP(id, i16, int16_t, int16_t, i_expr)                      \
@@ -78,7 +87,7 @@ static tn_status unary_run(tn_kcall *k, const unary_row *row) {
   UNARY_LOOP(id, u16, uint16_t, uint16_t, u_expr)                    \
   UNARY_LOOP(id, u32, uint32_t, uint32_t, u_expr)                    \
   UNARY_LOOP(id, u64, uint64_t, uint64_t, u_expr)                    \
-  static const unary_row id##_row = {.f32 = id##_f32,                \
+  static const unary_row id##_row = {.fast = TN_UNARY_##id,          \
                                      .f64 = id##_f64,                \
                                      .ints = {[TN_I8] = id##_i8,     \
                                               [TN_I16] = id##_i16,   \
@@ -90,14 +99,30 @@ static tn_status unary_run(tn_kcall *k, const unary_row *row) {
                                               [TN_U64] = id##_u64}}; \
   TN_KERNEL(id, TN_K_SIZES) { return unary_run(k, &id##_row); }
 
-static double unary_round_even(double x) { return nearbyint(x); }
-
-static double unary_gelu(double x) { return 0.5 * x * (1 + erf(x * 0.70710678118654752440)); }
+static double unary_sigmoid(double x) {
+  const double e = exp(-fabs(x));
+  return x < 0 ? e / (1 + e) : 1 / (1 + e);
+}
+/* sigmoid(alpha * x): what rounding takes from the product counts as much as the product is large. */
+static double unary_sigmoid_of(double alpha, double x) {
+  const double u = alpha * x, rest = fma(alpha, x, -u), s = unary_sigmoid(u);
+  return fabs(rest) < 1 ? s + s * (1 - s) * rest : s;
+}
+static double unary_gelu(double x) {
+  const double k = -0.70710678118654752440, z = k * x; /* erfc's argument, and what it lacks */
+  const double rest = fma(k, x, -z) + x * 4.833646656726457e-17;
+  const double e = erfc(z) - 1.12837916709551257390 * exp(-z * z) * rest;
+  return 0.5 * x * (fabs(rest) < 1 ? e : erfc(z));
+}
+static double unary_mish(double x) { /* tanh(log(1 + e^x)) */
+  const double e = exp(-fabs(x)), low = e * (e + 2);
+  return x < 0 ? low / (low + 2) : (1 + 2 * e) / (1 + 2 * e + 2 * e * e);
+}
 static double unary_gelu_tanh(double x) {
-  return 0.5 * x * (1 + tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x)));
+  return x * unary_sigmoid(1.59576912160573071176 * (x + 0.044715 * x * x * x));
 }
 static double unary_softplus(double x) { return x > 0 ? x + log1p(exp(-x)) : log1p(exp(x)); }
-static float unary_softplusf(float x) { return x > 0 ? x + log1pf(expf(-x)) : log1pf(expf(x)); }
+static double unary_clip01(double x) { return x < 0 ? 0 : (x > 1 ? 1 : x); }
 static double unary_shrink(double x, double lambd, double bias) {
   return x < -lambd ? x + bias : (x > lambd ? x - bias : 0);
 }
@@ -105,47 +130,45 @@ static double unary_shrink(double x, double lambd, double bias) {
 /* Integer negation wraps: the unsigned subtraction is defined for the smallest value too. */
 #define UNARY_WRAP_NEG(x) ((int64_t)(0 - (uint64_t)(x)))
 
-TN_NUMERIC_KERNEL(abs, fabsf(x), fabs(x), x < 0 ? UNARY_WRAP_NEG(x) : (int64_t)x, x)
-TN_NUMERIC_KERNEL(neg, -x, -x, UNARY_WRAP_NEG(x), 0u - x)
-TN_NUMERIC_KERNEL(sign, x > 0 ? 1.0f : (x < 0 ? -1.0f : x), x > 0 ? 1.0 : (x < 0 ? -1.0 : x), (x > 0) - (x < 0), x > 0)
-TN_NUMERIC_KERNEL(relu, x < 0 ? 0.0f : x, x < 0 ? 0.0 : x, x < 0 ? 0 : x, x)
+TN_NUMERIC_KERNEL(abs, fabs(x), x < 0 ? UNARY_WRAP_NEG(x) : (int64_t)x, x)
+TN_NUMERIC_KERNEL(neg, -x, UNARY_WRAP_NEG(x), 0u - x)
+TN_NUMERIC_KERNEL(sign, x > 0 ? 1.0 : (x < 0 ? -1.0 : x), (x > 0) - (x < 0), x > 0)
+TN_NUMERIC_KERNEL(relu, x < 0 ? 0.0 : x, x < 0 ? 0 : x, x)
 
-TN_UNARY_KERNEL(ceil, ceilf(x), ceil(x), NULL)
-TN_UNARY_KERNEL(floor, floorf(x), floor(x), NULL)
-TN_UNARY_KERNEL(round, nearbyintf(x), unary_round_even(x), NULL)
-TN_UNARY_KERNEL(exp, tn_expf(x), exp(x), NULL)
-TN_UNARY_KERNEL(log, logf(x), log(x), NULL)
-TN_UNARY_KERNEL(sqrt, sqrtf(x), sqrt(x), NULL)
-TN_UNARY_KERNEL(reciprocal, 1.0f / x, 1.0 / x, NULL)
-TN_UNARY_KERNEL(sin, sinf(x), sin(x), NULL)
-TN_UNARY_KERNEL(cos, cosf(x), cos(x), NULL)
-TN_UNARY_KERNEL(tan, tanf(x), tan(x), NULL)
-TN_UNARY_KERNEL(asin, asinf(x), asin(x), NULL)
-TN_UNARY_KERNEL(acos, acosf(x), acos(x), NULL)
-TN_UNARY_KERNEL(atan, atanf(x), atan(x), NULL)
-TN_UNARY_KERNEL(sinh, sinhf(x), sinh(x), NULL)
-TN_UNARY_KERNEL(cosh, coshf(x), cosh(x), NULL)
-TN_UNARY_KERNEL(tanh, tanhf(x), tanh(x), NULL)
-TN_UNARY_KERNEL(asinh, asinhf(x), asinh(x), NULL)
-TN_UNARY_KERNEL(acosh, acoshf(x), acosh(x), NULL)
-TN_UNARY_KERNEL(atanh, atanhf(x), atanh(x), NULL)
-TN_UNARY_KERNEL(erf, erff(x), erf(x), NULL)
-TN_UNARY_KERNEL(sigmoid, tn_sigmoidf(x), 1.0 / (1.0 + exp(-x)), NULL)
-TN_UNARY_KERNEL(softplus, unary_softplusf(x), unary_softplus(x), NULL)
-TN_UNARY_KERNEL(softsign, x / (1.0f + fabsf(x)), x / (1.0 + fabs(x)), NULL)
-TN_UNARY_KERNEL(mish, x *tanhf(unary_softplusf(x)), x *tanh(unary_softplus(x)), NULL)
-TN_UNARY_KERNEL(hardswish, x *fminf(1.0f, fmaxf(0.0f, x *(1.0f / 6) + 0.5f)), x *fmin(1, fmax(0, x / 6 + 0.5)), NULL)
-UNARY_ROW(gelu_erf, (float)unary_gelu((double)x), unary_gelu(x), NULL)
-UNARY_ROW(gelu_tanh, (float)unary_gelu_tanh((double)x), unary_gelu_tanh(x), NULL)
-TN_UNARY_KERNEL(swish, x *tn_sigmoidf((float)p[0] * x), x / (1.0 + exp(-p[0] * x)), "alpha")
-TN_UNARY_KERNEL(elu, x < 0 ? (float)p[0] * expm1f(x) : x, x < 0 ? p[0] * expm1(x) : x, "alpha")
-TN_UNARY_KERNEL(celu, x < 0 ? (float)p[0] * expm1f(x / (float)p[0]) : x, x < 0 ? p[0] * expm1(x / p[0]) : x, "alpha")
-TN_UNARY_KERNEL(selu, (float)p[1] * (x > 0 ? x : (float)p[0] * expm1f(x)), p[1] * (x > 0 ? x : p[0] * expm1(x)),
-                "alpha", "gamma")
-TN_UNARY_KERNEL(leaky_relu, x < 0 ? (float)p[0] * x : x, x < 0 ? p[0] * x : x, "alpha")
-TN_UNARY_KERNEL(thresholded_relu, x > (float)p[0] ? x : 0.0f, x > p[0] ? x : 0.0, "alpha")
-TN_UNARY_KERNEL(hard_sigmoid, fminf(1.0f, fmaxf(0.0f, (float)p[0] * x + (float)p[1])),
-                fmin(1, fmax(0, p[0] * x + p[1])), "alpha", "beta")
+TN_UNARY_KERNEL(ceil, ceil(x), NULL)
+TN_UNARY_KERNEL(floor, floor(x), NULL)
+TN_UNARY_KERNEL(round, nearbyint(x), NULL)
+TN_UNARY_KERNEL(exp, exp(x), NULL)
+TN_UNARY_KERNEL(log, log(x), NULL)
+TN_UNARY_KERNEL(sqrt, sqrt(x), NULL)
+TN_UNARY_KERNEL(reciprocal, 1.0 / x, NULL)
+TN_UNARY_KERNEL(sin, sin(x), NULL)
+TN_UNARY_KERNEL(cos, cos(x), NULL)
+TN_UNARY_KERNEL(tan, tan(x), NULL)
+TN_UNARY_KERNEL(asin, asin(x), NULL)
+TN_UNARY_KERNEL(acos, acos(x), NULL)
+TN_UNARY_KERNEL(atan, atan(x), NULL)
+TN_UNARY_KERNEL(sinh, sinh(x), NULL)
+TN_UNARY_KERNEL(cosh, cosh(x), NULL)
+TN_UNARY_KERNEL(tanh, tanh(x), NULL)
+TN_UNARY_KERNEL(asinh, asinh(x), NULL)
+TN_UNARY_KERNEL(acosh, acosh(x), NULL)
+TN_UNARY_KERNEL(atanh, atanh(x), NULL)
+TN_UNARY_KERNEL(erf, erf(x), NULL)
+TN_UNARY_KERNEL(sigmoid, unary_sigmoid(x), NULL)
+TN_UNARY_KERNEL(softplus, unary_softplus(x), NULL)
+TN_UNARY_KERNEL(softsign, x / (1.0 + fabs(x)), NULL)
+TN_UNARY_KERNEL(mish, x *unary_mish(x), NULL)
+TN_UNARY_KERNEL(hardswish, x *unary_clip01((x + 3) / 6), NULL)
+UNARY_ROW(gelu_erf, unary_gelu(x), NULL)
+UNARY_ROW(gelu_tanh, unary_gelu_tanh(x), NULL)
+TN_UNARY_KERNEL(swish, x *unary_sigmoid_of(p[0], x), "alpha")
+TN_UNARY_KERNEL(elu, x < 0 ? p[0] * expm1(x) : x, "alpha")
+TN_UNARY_KERNEL(celu, x < 0 ? p[0] * expm1(x / p[0]) : x, "alpha")
+TN_UNARY_KERNEL(selu, p[1] * (x > 0 ? x : p[0] * expm1(x)), "alpha", "gamma")
+TN_UNARY_KERNEL(leaky_relu, x < 0 ? p[0] * x : x, "alpha")
+TN_UNARY_KERNEL(thresholded_relu, x > p[0] ? x : 0.0, "alpha")
+TN_UNARY_KERNEL(hard_sigmoid, unary_clip01(fma(p[0], x, p[1])), "alpha", "beta")
 
 TN_KERNEL(gelu, TN_K_SIZES) {
   return unary_run(k, tn_k_str_is(k, "approximate", "tanh") ? &gelu_tanh_row : &gelu_erf_row);
@@ -177,14 +200,15 @@ static const unary_row shrink_row = {.f32 = shrink_f32,
 TN_KERNEL(shrink, TN_K_SIZES) { return unary_run(k, &shrink_row); }
 
 UNARY_LOOP(not, u8, uint8_t, uint8_t, !x)
-static const unary_row not_row = {.ints = {[TN_BOOL] = not_u8}};
+static const unary_row not_row = {.no_floats = true, .ints = {[TN_BOOL] = not_u8}};
 TN_KERNEL(not, TN_K_SIZES) { return unary_run(k, &not_row); }
 
 UNARY_LOOP(bitwise_not, u8, uint8_t, uint8_t, ~x)
 UNARY_LOOP(bitwise_not, u16, uint16_t, uint16_t, ~x)
 UNARY_LOOP(bitwise_not, u32, uint32_t, uint32_t, ~x)
 UNARY_LOOP(bitwise_not, u64, uint64_t, uint64_t, ~x)
-static const unary_row bitwise_not_row = {.ints = {[TN_I8] = bitwise_not_u8,
+static const unary_row bitwise_not_row = {.no_floats = true,
+                                          .ints = {[TN_I8] = bitwise_not_u8,
                                                    [TN_I16] = bitwise_not_u16,
                                                    [TN_I32] = bitwise_not_u32,
                                                    [TN_I64] = bitwise_not_u64,

@@ -2,6 +2,8 @@
 #ifndef TN_KERN_VMATH_H
 #define TN_KERN_VMATH_H
 
+#include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -41,6 +43,195 @@ TN_INLINE float tn_expf(float x) {
          tn_bits_float((int32_t)((uint32_t)(n - half + 127) << 23));
 }
 
-TN_INLINE float tn_sigmoidf(float x) { return 1.0f / (1.0f + tn_expf(-x)); }
+TN_INLINE float tn_sigmoidf(float x) {
+  const float e = tn_expf(x < 0 ? x : -x);
+  return (x < 0 ? e : 1.0f) / (1.0f + e); /* small results keep all their digits */
+}
+
+/* In double to about 1e-9 of the result, so that rounding to float is all that is seen of an error. Comparisons are
+ * written so that NaN comes out as NaN. */
+
+TN_INLINE int64_t tn_double_bits(double x) {
+  int64_t i;
+  memcpy(&i, &x, sizeof i);
+  return i;
+}
+TN_INLINE double tn_bits_double(int64_t i) {
+  double x;
+  memcpy(&x, &i, sizeof x);
+  return x;
+}
+
+/* e^x - 1 and 2^n with e^x = (q + 1) * 2^n: q = e^r - 1 for |r| <= ln(2)/2 by its series. */
+TN_INLINE double tn_exp_parts(double x, double *out_power) {
+  double c = x < -690.0 ? -690.0 : x;
+  c = c > 690.0 ? 690.0 : c;
+  const double magic = 6755399441055744.0; /* 1.5 * 2^52 */
+  const double t = c * 1.44269504088896340736 + magic;
+  const double r = c - (t - magic) * 0.69314718055994530942;
+  double q = 1.0 / 40320;
+  q = q * r + 1.0 / 5040;
+  q = q * r + 1.0 / 720;
+  q = q * r + 1.0 / 120;
+  q = q * r + 1.0 / 24;
+  q = q * r + 1.0 / 6;
+  q = q * r + 0.5;
+  *out_power = tn_bits_double((int64_t)((uint64_t)(tn_double_bits(t) - tn_double_bits(magic) + 1023) << 52));
+  return q * (r * r) + r;
+}
+TN_INLINE double tn_exp(double x) {
+  double power;
+  const double q = tn_exp_parts(x, &power);
+  return q * power + power;
+}
+TN_INLINE double tn_expm1(double x) {
+  double power;
+  const double q = tn_exp_parts(x, &power);
+  return q * power + (power - 1.0);
+}
+
+/* Natural logarithm of what a float holds, 0 and subnormal ones too: ln 2 times the exponent, and the series of
+ * 2 artanh((m - 1) / (m + 1)) for m in [sqrt(1/2), sqrt(2)). */
+TN_INLINE double tn_log(double x) {
+  const int64_t bits = tn_double_bits(x) - INT64_C(0x3fe6a09e667f3bcd);
+  const double e = tn_bits_double((int64_t)(((uint64_t)(bits + (INT64_C(1024) << 52)) >> 52) | 0x4330000000000000u)) -
+                   (4503599627370496.0 + 1024.0);
+  const double m = tn_bits_double((bits & INT64_C(0xfffffffffffff)) + INT64_C(0x3fe6a09e667f3bcd));
+  const double s = (m - 1.0) / (m + 1.0), z = s * s;
+  double p = 2.0 / 11;
+  p = p * z + 2.0 / 9;
+  p = p * z + 2.0 / 7;
+  p = p * z + 2.0 / 5;
+  p = p * z + 2.0 / 3;
+  const double y = e * 0.69314718055994530942 + (s * (z * p) + 2.0 * s);
+  const double at_end = x < 0 ? (double)NAN : (x == 0 ? (double)-INFINITY : x); /* +inf and NaN are themselves */
+  return ((x > 0) & (x < (double)INFINITY)) ? y : at_end;
+}
+/* log(1 + u), u >= -1: what rounding takes from 1 + u is given back. */
+TN_INLINE double tn_log1p(double u) {
+  const double w = 1.0 + u;
+  const double y = tn_log(w) + (u - (w - 1.0)) / w;
+  return ((u > -1.0) & (u < (double)INFINITY)) ? y : tn_log(w);
+}
+
+TN_INLINE double tn_tanh(double x) {
+  const double e = tn_expm1(2.0 * fabs(x)), y = e / (e + 2.0);
+  return copysign(y, x);
+}
+TN_INLINE double tn_sinh(double x) {
+  const double e = tn_expm1(fabs(x));
+  return copysign(0.5 * (e + e / (e + 1.0)), x);
+}
+TN_INLINE double tn_cosh(double x) {
+  const double e = tn_exp(fabs(x));
+  return 0.5 * (e + 1.0 / e);
+}
+TN_INLINE double tn_asinh(double x) {
+  const double a = fabs(x), s = a * a;
+  const double y = tn_log1p(a + s / (1.0 + sqrt(s + 1.0)));
+  return a < (double)INFINITY ? copysign(y, x) : x;
+}
+TN_INLINE double tn_acosh(double x) {
+  const double t = x - 1.0;
+  const double y = tn_log1p(t + sqrt(t * (x + 1.0)));
+  return t < 0 ? (double)NAN : y;
+}
+TN_INLINE double tn_atanh(double x) {
+  const double a = fabs(x);
+  return copysign(0.5 * tn_log1p(2.0 * a / (1.0 - a)), x);
+}
+
+/* Reduced to |z| <= tan(pi/8) by one quotient, then the series. */
+TN_INLINE double tn_atan_quotient(double num, double den) { /* of num / den, both >= 0 */
+  const bool high = num > 2.41421356237309504880 * den, middle = num > 0.41421356237309504880 * den;
+  const double a = high ? -den : (middle ? num - den : num), b = high ? num : (middle ? num + den : den);
+  const double base = high ? 1.57079632679489661923 : (middle ? 0.78539816339744830962 : 0.0);
+  const double z = a / b, s = z * z;
+  double p = 1.0 / 21;
+  p = p * s - 1.0 / 19;
+  p = p * s + 1.0 / 17;
+  p = p * s - 1.0 / 15;
+  p = p * s + 1.0 / 13;
+  p = p * s - 1.0 / 11;
+  p = p * s + 1.0 / 9;
+  p = p * s - 1.0 / 7;
+  p = p * s + 1.0 / 5;
+  p = p * s - 1.0 / 3;
+  return base + (z + z * (s * p));
+}
+TN_INLINE double tn_atan(double x) {
+  const double a = fabs(x) > 1e300 ? 1e300 : fabs(x);
+  return copysign(tn_atan_quotient(a, 1.0), x);
+}
+TN_INLINE double tn_asin(double x) {
+  const double a = fabs(x);
+  return copysign(tn_atan_quotient(a, sqrt((1.0 - a) * (1.0 + a))), x);
+}
+TN_INLINE double tn_acos(double x) { return 2.0 * tn_atan_quotient(sqrt(1.0 - x), sqrt(1.0 + x)); }
+
+/* erfc(z), z >= 0: t * e^(P(t) - z^2) with t = 2 / (2 + z), P interpolated at Chebyshev's points. */
+TN_INLINE double tn_erfc_positive(double z) {
+  const double t = 2.0 / (2.0 + z);
+  double p = 0.15080890059910856;
+  p = p * t - 0.9189384453410309;
+  p = p * t + 2.269289202879817;
+  p = p * t - 2.7470937787047505;
+  p = p * t + 1.397679966999916;
+  p = p * t + 0.1296691567470075;
+  p = p * t - 0.2943076891460525;
+  p = p * t + 0.09810336813022195;
+  p = p * t - 0.2015855954089;
+  p = p * t - 0.07534072989590294;
+  p = p * t + 0.08215445472973582;
+  p = p * t + 0.3750757880727242;
+  p = p * t + 0.9999974926489683;
+  p = p * t - 1.2655120914382691;
+  return t * tn_exp(p - z * z);
+}
+/* The series below 1, the complement above. */
+TN_INLINE double tn_erf(double x) {
+  const double a = fabs(x), s = a < 1.0 ? a * a : 1.0;
+  double p = 1.0 / 11975040000.0; /* 12! * 25 */
+  p = p * s - 1.0 / 918086400.0;  /* 11! * 23 */
+  p = p * s + 1.0 / 76204800.0;   /* 10! * 21 */
+  p = p * s - 1.0 / 6894720.0;    /* 9! * 19 */
+  p = p * s + 1.0 / 685440.0;
+  p = p * s - 1.0 / 75600.0;
+  p = p * s + 1.0 / 9360.0;
+  p = p * s - 1.0 / 1320.0;
+  p = p * s + 1.0 / 216.0;
+  p = p * s - 1.0 / 42.0;
+  p = p * s + 1.0 / 10.0;
+  p = p * s - 1.0 / 3.0;
+  const double k = 1.12837916709551257390; /* 2 / sqrt(pi) */
+  const double low = k * (a + a * (s * p)), high = 1.0 - tn_erfc_positive(a < 30.0 ? a : 30.0);
+  return x != x ? x : copysign(a < 1.0 ? low : high, x);
+}
+
+/* x times a factor that tends to 0: 0 where only double still knows it from 0, so that an infinity gives NaN. */
+TN_INLINE double tn_fade(double x, double factor) { return x * (factor < 1e-200 ? 0.0 : factor); }
+
+TN_INLINE double tn_gelu(double x) {
+  const double a = fabs(x) * 0.70710678118654752440, e = 0.5 * tn_erfc_positive(a < 30.0 ? a : 30.0);
+  return tn_fade(x, x < 0 ? e : 1.0 - e);
+}
+TN_INLINE double tn_swish(double x, double alpha) {
+  const double u = alpha * x, e = tn_exp(-fabs(u));
+  return tn_fade(x, (u < 0 ? e : 1.0) / (1.0 + e));
+}
+TN_INLINE double tn_gelu_tanh(double x) {
+  const double u = 1.59576912160573071176 * (x + 0.044715 * x * x * x), e = tn_exp(-fabs(u));
+  return tn_fade(x, (u < 0 ? e : 1.0) / (1.0 + e));
+}
+TN_INLINE double tn_softplus(double x) { return (x > 0 ? x : 0.0) + tn_log1p(tn_exp(-fabs(x))); }
+/* x * tanh(log(1 + e^x)), with powers of the smaller of e^x and e^-x. */
+TN_INLINE double tn_mish(double x) {
+  const double e = tn_exp(-fabs(x)), low = e * (e + 2.0), high = 1.0 + 2.0 * e;
+  return tn_fade(x, x < 0 ? low / (low + 2.0) : high / (high + 2.0 * e * e));
+}
+TN_INLINE double tn_clip01(double x) {
+  const double y = x < 0.0 ? 0.0 : x;
+  return y > 1.0 ? 1.0 : y;
+}
 
 #endif

@@ -53,7 +53,7 @@ static tn_elem binary_elem(tn_rule *r, const tn_elem *in, tn_f64_fn2 f, binary_s
   }                                                                                                          \
   static tn_status id##_value(tn_rule *r) { return tn_op_value_map(r, id##_elem); }                          \
   static tn_status id##_eval(tn_eval *e) { return tn_op_eval2(e, id##_f64, id##_i64); }                      \
-  TN_BINARY_OP(id, TN_SET_NUMBERS, traits_, TN_ACC_REL, 1e-6, doc_, {0})
+  TN_BINARY_OP(id, TN_SET_NUMBERS, traits_, TN_ACC_ULP, 0.501, doc_, {0})
 
 /* The quotient of two symbolic contents: integers truncate toward zero. */
 static tn_sym binary_div_int(tn_symtab *t, tn_sym a, tn_sym b) {
@@ -94,7 +94,7 @@ static tn_status div_eval(tn_eval *e) {
   }
   return TN_OK;
 }
-TN_BINARY_OP(div, TN_SET_NUMBERS, 0, TN_ACC_REL, 1e-6, "a / b; integers truncate toward zero", {0})
+TN_BINARY_OP(div, TN_SET_NUMBERS, 0, TN_ACC_ULP, 0.501, "a / b; integers truncate toward zero", {0})
 
 static int64_t mod_floor_i64(int64_t x, int64_t y) {
   int64_t m;
@@ -102,9 +102,14 @@ static int64_t mod_floor_i64(int64_t x, int64_t y) {
 }
 static int64_t mod_trunc_i64(int64_t x, int64_t y) { return y == 0 || y == -1 ? 0 : x % y; }
 static int64_t mod_u64(int64_t x, int64_t y) { return y ? (int64_t)((uint64_t)x % (uint64_t)y) : 0; }
+static double mod_floor_f64(double x, double y) {
+  const double m = fmod(x, y);
+  if (m == 0) return signbit(y) ? -0.0 : 0.0;
+  return isnan(m) || signbit(m) == signbit(y) ? m : m + y;
+}
 static tn_status mod_eval(tn_eval *e) {
   const tn_i64_fn2 g = e->in[0]->dtype == TN_U64 ? mod_u64 : (tn_eval_int(e, "fmod") ? mod_trunc_i64 : mod_floor_i64);
-  return tn_op_eval2(e, fmod, g);
+  return tn_op_eval2(e, tn_eval_int(e, "fmod") ? fmod : mod_floor_f64, g);
 }
 static tn_elem mod_elem(tn_rule *r, const tn_elem *in) {
   if (in[0].kind != TN_ELEM_SYM || in[1].kind != TN_ELEM_SYM || tn_sym_bounds(r->syms, in[1].sym).lo < 1)
@@ -113,7 +118,7 @@ static tn_elem mod_elem(tn_rule *r, const tn_elem *in) {
   return tn_elem_sym(tn_sym_mod(r->syms, in[0].sym, in[1].sym));
 }
 static tn_status mod_value(tn_rule *r) { return tn_op_value_map(r, mod_elem); }
-TN_BINARY_OP(mod, TN_SET_NUMBERS, 0, TN_ACC_REL, 1e-6, "remainder: sign of b, or of a with fmod",
+TN_BINARY_OP(mod, TN_SET_NUMBERS, 0, TN_ACC_EXACT, 0, "remainder: sign of b, or of a with fmod",
              {"fmod", TN_ATTR_INT, .i = 0, .has_default = true})
 
 /* --- pow: the exponent has its own type --- */
@@ -167,7 +172,7 @@ TN_OP(pow){
     .eval = pow_eval,
     .kernel = "pow",
     .traits = TN_TRAIT_PURE | TN_TRAIT_ELEMENTWISE,
-    .accuracy = {TN_ACC_REL, 2e-6},
+    .accuracy = {TN_ACC_ULP, 1},
     .doc = "x to the power y",
 };
 
@@ -178,7 +183,7 @@ static tn_status prelu_eval(tn_eval *e) {
   return tn_op_eval2(e, prelu_f64, e->in[0]->dtype == TN_U64 ? NULL : prelu_i64);
 }
 #define prelu_value NULL
-TN_BINARY_OP(prelu, TN_SET_NUMBERS, 0, TN_ACC_REL, 1e-6, "slope * x below 0, else x", {0})
+TN_BINARY_OP(prelu, TN_SET_NUMBERS, 0, TN_ACC_ULP, 0.501, "slope * x below 0, else x", {0})
 #undef prelu_value
 
 /* --- variadic --- */
@@ -302,11 +307,20 @@ TN_BITS_OP(bitwise_xor, x ^ y, "bits set in exactly one")
 
 static int64_t bit_shift_left(int64_t x, int64_t y) { return (uint64_t)y > 63 ? 0 : (int64_t)((uint64_t)x << y); }
 static int64_t bit_shift_right(int64_t x, int64_t y) { return (uint64_t)y > 63 ? 0 : (int64_t)((uint64_t)x >> y); }
+/* Copies of the sign come in. */
+static int64_t bit_shift_right_signed(int64_t x, int64_t y) {
+  const int64_t n = (uint64_t)y > 63 ? 63 : y;
+  return x < 0 ? ~(~x >> n) : x >> n;
+}
 static tn_status bit_shift_eval(tn_eval *e) {
-  return tn_op_eval2(e, NULL, tn_eval_str_is(e, "direction", "LEFT") ? bit_shift_left : bit_shift_right);
+  const bool is_signed = (TN_SET_INTS >> e->in[0]->dtype) & 1;
+  return tn_op_eval2(e, NULL,
+                     tn_eval_str_is(e, "direction", "LEFT") ? bit_shift_left
+                     : is_signed                            ? bit_shift_right_signed
+                                                            : bit_shift_right);
 }
 #define bit_shift_value NULL
-TN_BINARY_OP(bit_shift, TN_SET_UINTS, 0, TN_ACC_EXACT, 0, "a shifted by b bits",
+TN_BINARY_OP(bit_shift, TN_SET_INTS | TN_SET_UINTS, 0, TN_ACC_EXACT, 0, "a shifted by b bits",
              {"direction", TN_ATTR_STR, .required = true})
 #undef bit_shift_value
 

@@ -40,7 +40,7 @@ static tn_elem unary_const(tn_rule *r, const tn_elem *in, tn_f64_fn1 f) {
   UNARY_FNS(id, f_expr)                                                             \
   UNARY_CONST_VALUE(id)                                                             \
   static tn_status id##_eval(tn_eval *e) { return tn_op_eval1(e, id##_f64, NULL); } \
-  TN_UNARY_OP(id, TN_SET_FLOATS, TN_ACC_REL, tol, 0, doc_, __VA_ARGS__)
+  TN_UNARY_OP(id, TN_SET_FLOATS, TN_ACC_ULP, tol, 0, doc_, __VA_ARGS__)
 
 /* Floats and integers; sym_expr gives the content of an integer `s`, fraction(r, in) that of a quotient. */
 #define TN_NUMBER_OP(id, set, f_expr, i_expr, sym_expr, fraction, doc_)                  \
@@ -62,6 +62,7 @@ static tn_sym unary_sign_sym(tn_rule *r, tn_sym s) {
   const tn_sym zero = tn_sym_int(t, 0);
   return tn_sym_sub(t, tn_sym_lt(t, zero, s), tn_sym_lt(t, s, zero));
 }
+static double unary_clip01(double x) { return x < 0 ? 0 : (x > 1 ? 1 : x); } /* NaN stays */
 static double unary_log1pexp(double x) { return x > 0 ? x + log1p(exp(-x)) : log1p(exp(x)); }
 
 /* Rows that also take quotients: what rounding or a sign makes of them. */
@@ -92,50 +93,50 @@ TN_NUMBER_OP(ceil, TN_SET_FLOATS, ceil(x), x, s, unary_up, "smallest integer >= 
 TN_NUMBER_OP(floor, TN_SET_FLOATS, floor(x), x, s, unary_down, "largest integer <= x")
 TN_NUMBER_OP(round, TN_SET_FLOATS, nearbyint(x), x, s, unary_even, "nearest integer, halves to even")
 
-TN_FLOAT_OP(exp, 1e-6, exp(x), "e^x", {0})
-TN_FLOAT_OP(log, 1e-6, log(x), "natural logarithm", {0})
-TN_FLOAT_OP(sqrt, 1e-6, sqrt(x), "square root", {0})
-TN_FLOAT_OP(reciprocal, 1e-6, 1 / x, "1 / x", {0})
-TN_FLOAT_OP(sin, 1e-6, sin(x), "sine", {0})
-TN_FLOAT_OP(cos, 1e-6, cos(x), "cosine", {0})
-TN_FLOAT_OP(tan, 1e-6, tan(x), "tangent", {0})
-TN_FLOAT_OP(asin, 1e-6, asin(x), "arcsine", {0})
-TN_FLOAT_OP(acos, 1e-6, acos(x), "arccosine", {0})
-TN_FLOAT_OP(atan, 1e-6, atan(x), "arctangent", {0})
-TN_FLOAT_OP(sinh, 1e-6, sinh(x), "hyperbolic sine", {0})
-TN_FLOAT_OP(cosh, 1e-6, cosh(x), "hyperbolic cosine", {0})
-TN_FLOAT_OP(tanh, 1e-6, tanh(x), "hyperbolic tangent", {0})
-TN_FLOAT_OP(asinh, 1e-6, asinh(x), "inverse hyperbolic sine", {0})
-TN_FLOAT_OP(acosh, 1e-6, acosh(x), "inverse hyperbolic cosine", {0})
-TN_FLOAT_OP(atanh, 1e-6, atanh(x), "inverse hyperbolic tangent", {0})
-TN_FLOAT_OP(sigmoid, 1e-6, 1 / (1 + exp(-x)), "1 / (1 + e^-x)", {0})
-TN_FLOAT_OP(softplus, 1e-6, unary_log1pexp(x), "log(1 + e^x)", {0})
-TN_FLOAT_OP(softsign, 1e-6, x / (1 + fabs(x)), "x / (1 + |x|)", {0})
-TN_FLOAT_OP(mish, 2e-6, x *tanh(unary_log1pexp(x)), "x * tanh(softplus(x))", {0})
-TN_FLOAT_OP(hardswish, 1e-6, x *fmin(1, fmax(0, x / 6 + 0.5)), "x * clip(x / 6 + 0.5, 0, 1)", {0})
-TN_FLOAT_OP(swish, 1e-6, x / (1 + exp(-a * x)), "x * sigmoid(alpha * x)", {"alpha", TN_ATTR_FLOAT, .f = 1})
-TN_FLOAT_OP(elu, 1e-6, x < 0 ? a * expm1(x) : x, "alpha * (e^x - 1) below 0, else x", {"alpha", TN_ATTR_FLOAT, .f = 1})
-TN_FLOAT_OP(celu, 1e-6, x < 0 ? a * expm1(x / a) : x, "alpha * (e^(x/alpha) - 1) below 0, else x",
+TN_FLOAT_OP(exp, 2, exp(x), "e^x", {0})
+TN_FLOAT_OP(log, 1, log(x), "natural logarithm", {0})
+TN_FLOAT_OP(sqrt, 0.501, sqrt(x), "square root", {0})
+TN_FLOAT_OP(reciprocal, 0.501, 1 / x, "1 / x", {0})
+TN_FLOAT_OP(sin, 1, sin(x), "sine", {0})
+TN_FLOAT_OP(cos, 1, cos(x), "cosine", {0})
+TN_FLOAT_OP(tan, 2, tan(x), "tangent", {0})
+TN_FLOAT_OP(asin, 1, asin(x), "arcsine", {0})
+TN_FLOAT_OP(acos, 1, acos(x), "arccosine", {0})
+TN_FLOAT_OP(atan, 1, atan(x), "arctangent", {0})
+TN_FLOAT_OP(sinh, 2, sinh(x), "hyperbolic sine", {0})
+TN_FLOAT_OP(cosh, 2, cosh(x), "hyperbolic cosine", {0})
+TN_FLOAT_OP(tanh, 2, tanh(x), "hyperbolic tangent", {0})
+TN_FLOAT_OP(asinh, 2, asinh(x), "inverse hyperbolic sine", {0})
+TN_FLOAT_OP(acosh, 2, acosh(x), "inverse hyperbolic cosine", {0})
+TN_FLOAT_OP(atanh, 2, atanh(x), "inverse hyperbolic tangent", {0})
+TN_FLOAT_OP(sigmoid, 3, x < 0 ? exp(x) / (1 + exp(x)) : 1 / (1 + exp(-x)), "1 / (1 + e^-x)", {0})
+TN_FLOAT_OP(softplus, 2, unary_log1pexp(x), "log(1 + e^x)", {0})
+TN_FLOAT_OP(softsign, 2, x / (1 + fabs(x)), "x / (1 + |x|)", {0})
+TN_FLOAT_OP(mish, 4, x *tanh(unary_log1pexp(x)), "x * tanh(softplus(x))", {0})
+TN_FLOAT_OP(hardswish, 2, x *unary_clip01((x + 3) / 6), "x * clip((x + 3) / 6, 0, 1)", {0})
+TN_FLOAT_OP(swish, 4, x / (1 + exp(-a * x)), "x * sigmoid(alpha * x)", {"alpha", TN_ATTR_FLOAT, .f = 1})
+TN_FLOAT_OP(elu, 2, x < 0 ? a * expm1(x) : x, "alpha * (e^x - 1) below 0, else x", {"alpha", TN_ATTR_FLOAT, .f = 1})
+TN_FLOAT_OP(celu, 2, x < 0 ? a * expm1(x / a) : x, "alpha * (e^(x/alpha) - 1) below 0, else x",
             {"alpha", TN_ATTR_FLOAT, .f = 1})
-TN_FLOAT_OP(selu, 1e-6, b *(x > 0 ? x : a * expm1(x)), "gamma * (x, or alpha * (e^x - 1) below 0)",
+TN_FLOAT_OP(selu, 3, b *(x > 0 ? x : a * expm1(x)), "gamma * (x, or alpha * (e^x - 1) below 0)",
             {"alpha", TN_ATTR_FLOAT, .f = 1.67326319217681884765625},
             {"gamma", TN_ATTR_FLOAT, .f = 1.05070102214813232421875})
-TN_FLOAT_OP(leaky_relu, 1e-6, x < 0 ? a * x : x, "alpha * x below 0, else x",
+TN_FLOAT_OP(leaky_relu, 0.501, x < 0 ? a * x : x, "alpha * x below 0, else x",
             {"alpha", TN_ATTR_FLOAT, .f = 0.00999999977648258209228515625})
-TN_FLOAT_OP(thresholded_relu, 1e-6, x > a ? x : 0, "x above alpha, else 0", {"alpha", TN_ATTR_FLOAT, .f = 1})
-TN_FLOAT_OP(hard_sigmoid, 1e-6, fmin(1, fmax(0, a *x + b)), "clip(alpha * x + beta, 0, 1)",
+TN_FLOAT_OP(thresholded_relu, 0.501, x > a ? x : 0, "x above alpha, else 0", {"alpha", TN_ATTR_FLOAT, .f = 1})
+TN_FLOAT_OP(hard_sigmoid, 2, unary_clip01(a *x + b), "clip(alpha * x + beta, 0, 1)",
             {"alpha", TN_ATTR_FLOAT, .f = 0.20000000298023223876953125}, {"beta", TN_ATTR_FLOAT, .f = 0.5})
 
 /* erf and shrink also take integers. */
 UNARY_FNS(erf, erf(x))
 UNARY_CONST_VALUE(erf)
 static tn_status erf_eval(tn_eval *e) { return tn_op_eval1(e, erf_f64, NULL); }
-TN_UNARY_OP(erf, TN_SET_FLOATS, TN_ACC_REL, 1e-6, 0, "error function", {0})
+TN_UNARY_OP(erf, TN_SET_FLOATS, TN_ACC_ULP, 2, 0, "error function", {0})
 
 UNARY_FNS(shrink, x < -a ? x + b : (x > a ? x - b : 0))
 UNARY_CONST_VALUE(shrink)
 static tn_status shrink_eval(tn_eval *e) { return tn_op_eval1(e, shrink_f64, NULL); }
-TN_UNARY_OP(shrink, TN_SET_NUMBERS, TN_ACC_REL, 1e-6, 0, "x + bias below -lambd, x - bias above lambd, else 0",
+TN_UNARY_OP(shrink, TN_SET_NUMBERS, TN_ACC_ULP, 1, 0, "x + bias below -lambd, x - bias above lambd, else 0",
             {"lambd", TN_ATTR_FLOAT, .f = 0.5}, {"bias", TN_ATTR_FLOAT, .f = 0, .has_default = true})
 
 static tn_status gelu_eval(tn_eval *e) {
@@ -145,13 +146,13 @@ static tn_status gelu_eval(tn_eval *e) {
   TN_TRY(tn_eval_out(e, 0, x->dtype, x->rank, x->dims, &y));
   for (int64_t i = 0; i < x->count; i++) {
     const double v = tn_lit_f64(x, i);
-    const double phi = approximate ? tanh(sqrt(2 / M_PI) * (v + 0.044715 * pow(v, 3))) : erf(v / sqrt(2));
-    tn_store_f64(y->dtype, tn_lit_data(y), i, 0.5 * v * (1 + phi));
+    const double u = sqrt(8 / M_PI) * (v + 0.044715 * pow(v, 3));
+    tn_store_f64(y->dtype, tn_lit_data(y), i, approximate ? v / (1 + exp(-u)) : 0.5 * v * erfc(-v / sqrt(2)));
   }
   return TN_OK;
 }
 #define gelu_value NULL
-TN_UNARY_OP(gelu, TN_SET_FLOATS, TN_ACC_REL, 1e-6, 0, "x * Phi(x), or its tanh approximation",
+TN_UNARY_OP(gelu, TN_SET_FLOATS, TN_ACC_ULP, 4, 0, "x * Phi(x), or its tanh approximation",
             {"approximate", TN_ATTR_STR, .s = "none"})
 #undef gelu_value
 
