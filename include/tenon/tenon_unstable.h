@@ -20,6 +20,10 @@ tn_status tn_tool_info(const char *path, int json, tn_blob *out, tn_report **out
 /* `tenon infer`: out_path NULL = no file; JSON as in doc, else a table. */
 tn_status tn_tool_infer(const char *path, const tn_compile_options *o, int json, const char *out_path, tn_blob *out,
                         tn_report **out_report);
+/* `tenon infer --check`: `runs` runs of the oracle at random valid sizes, every value against what was inferred of it.
+ * *out_failed := 1 when one differs. LIMIT when no valid sizes were found. */
+tn_status tn_tool_check(const char *path, const tn_compile_options *o, int64_t runs, int64_t seed, int json,
+                        int *out_failed, tn_blob *out, tn_report **out_report);
 /* `tenon contract`: which inputs are valid. */
 tn_status tn_tool_contract(const char *path, const tn_compile_options *o, int json, tn_blob *out,
                            tn_report **out_report);

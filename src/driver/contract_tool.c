@@ -1,14 +1,10 @@
 /* `tenon contract`: which inputs are valid, the nodes that say so, the smallest valid sizes, and for each condition
  * sizes that break it alone. */
-#include "base/rng.h"
+#include "driver/binding.h"
 #include "driver/shapes.h"
 #include "driver/tool.h"
-#include "ir/ledger.h"
 
-enum {
-  CONTRACT_DRAWS = 4096, /* bindings tried for a valid one */
-  CONTRACT_NEAR = 130    /* numbers tried in one symbol's place */
-};
+enum { CONTRACT_NEAR = 130 /* numbers tried in one symbol's place */ };
 
 typedef struct contract_row {
   tn_sym condition;
@@ -24,106 +20,13 @@ typedef struct contract {
   bool json;
   tn_blob *out;
   TN_VEC(contract_row) rows;
-  TN_VEC(uint32_t) inputs; /* symbols that the conditions or the inputs speak of */
-  TN_VEC(const tn_check *) late;
-  int64_t *value; /* by symbol: the binding being tried */
-  bool *bound;
+  tn_binding at; /* the binding being tried */
 } contract;
 
-static bool contract_env(void *arg, uint32_t symbol, int64_t *out) {
-  const contract *const c = arg;
-  if (!c->bound[symbol]) return false;
-  *out = c->value[symbol];
-  return true;
-}
-
-static bool contract_holds(contract *c, tn_sym condition) {
-  int64_t v;
-  return tn_sym_eval(c->syms, condition, contract_env, c, &v) == TN_OK && v != 0;
-}
-
-static bool contract_all_hold(contract *c, const contract_row *but) {
+static bool contract_others_hold(contract *c, const contract_row *but) {
   for (size_t i = 0; i < c->rows.n; i++)
-    if (&c->rows.at[i] != but && !contract_holds(c, c->rows.at[i].condition)) return false;
+    if (&c->rows.at[i] != but && !tn_binding_holds(&c->at, c->rows.at[i].condition)) return false;
   return true;
-}
-
-static void contract_add_input(void *arg, uint32_t symbol) {
-  contract *const c = arg;
-  const tn_symbol *const s = tn_sym_symbol(c->syms, symbol);
-  if (s->source == TN_SOURCE_DEFINED) {
-    tn_sym_symbols(c->syms, s->definition, contract_add_input, c);
-  } else if (!c->bound[symbol]) {
-    c->bound[symbol] = true;
-    tn_vec_push(&c->ctx->arena, &c->inputs, symbol);
-  }
-}
-
-static bool contract_may_be(contract *c, uint32_t symbol, int64_t v) {
-  const tn_symbol *const s = tn_sym_symbol(c->syms, symbol);
-  return v >= s->min && v <= s->max && (s->multiple_of <= 1 || v % s->multiple_of == 0);
-}
-
-/* The k-th number of those a symbol may be, from 1 up where it may be that. */
-static int64_t contract_number(contract *c, uint32_t symbol, int64_t k) {
-  const tn_symbol *const s = tn_sym_symbol(c->syms, symbol);
-  const int64_t m = s->multiple_of > 1 ? s->multiple_of : 1;
-  const int64_t from = s->min > 1 ? s->min : s->max < 1 ? s->max : 1;
-  const int64_t first = from <= INT64_MAX - m ? (from + m - 1) / m * m : from;
-  int64_t v, step;
-  if (tn_mul_i64(k, m, &step) && tn_add_i64(first, step, &v) && v <= s->max) return v;
-  return s->max;
-}
-
-static tn_sym contract_pick(void *arg, uint32_t symbol) {
-  const contract *const c = arg;
-  return c->bound[symbol] ? tn_sym_int(c->syms, c->value[symbol]) : NULL;
-}
-
-/* The equations leave some symbols free; numbers for these give the others. */
-static bool contract_try(contract *c, const tn_sym *coordinates, const int64_t *draw) {
-  for (size_t i = 0; i < c->inputs.n; i++) c->value[c->inputs.at[i]] = draw[i];
-  int64_t *const real = TN_NEW_ARRAY(&c->ctx->pass, int64_t, c->inputs.n + 1);
-  for (size_t i = 0; i < c->inputs.n; i++) {
-    const tn_sym v = tn_sym_substitute(c->syms, coordinates[i], contract_pick, c);
-    if (!tn_sym_is_int(v) || !contract_may_be(c, c->inputs.at[i], v->k)) return false;
-    real[i] = v->k;
-  }
-  for (size_t i = 0; i < c->inputs.n; i++) c->value[c->inputs.at[i]] = real[i];
-  return contract_all_hold(c, NULL);
-}
-
-static bool contract_find(contract *c) {
-  tn_premises *const p = tn_premises_new(c->syms);
-  for (size_t i = 0; i < c->rows.n; i++) tn_premises_add(p, c->rows.at[i].condition);
-  const size_t n = c->inputs.n;
-  tn_sym *const coordinates = TN_NEW_ARRAY(&c->ctx->arena, tn_sym, n + 1);
-  int64_t *const draw = TN_NEW_ARRAY(&c->ctx->arena, int64_t, n + 1);
-  for (size_t i = 0; i < n; i++)
-    coordinates[i] = tn_premises_coordinates(p, tn_sym_symbol(c->syms, c->inputs.at[i])->var);
-  for (uint64_t k = 0; k < CONTRACT_DRAWS; k++) {
-    const uint64_t reach = 2 + k / 16;
-    for (size_t i = 0; i < n; i++) {
-      const int64_t at = k < 16 ? (int64_t)k : (int64_t)(tn_rng_u64(7, k * 64 + i) % reach);
-      draw[i] = contract_number(c, c->inputs.at[i], at);
-    }
-    if (contract_try(c, coordinates, draw)) return true;
-  }
-  return false;
-}
-
-/* One symbol after the other to the smallest number that keeps all valid. */
-static void contract_shrink(contract *c) {
-  for (size_t i = 0; i < c->inputs.n; i++) {
-    const uint32_t s = c->inputs.at[i];
-    const int64_t had = c->value[s];
-    bool found = false;
-    for (int64_t k = 0; k < CONTRACT_NEAR && !found; k++) {
-      c->value[s] = contract_number(c, s, k);
-      found = c->value[s] <= had && contract_all_hold(c, NULL);
-    }
-    if (!found) c->value[s] = had;
-  }
 }
 
 typedef struct contract_break {
@@ -135,22 +38,22 @@ typedef struct contract_break {
 static void contract_break_by(void *arg, uint32_t symbol) {
   const contract_break *const b = arg;
   contract *const c = b->c;
-  if (!c->bound[symbol] || (b->row->breaks && b->row->breaks[0] != '*')) return;
-  const int64_t had = c->value[symbol];
+  if (!c->at.bound[symbol] || (b->row->breaks && b->row->breaks[0] != '*')) return;
+  const int64_t had = c->at.value[symbol];
   for (int64_t k = -1; k < CONTRACT_NEAR + 64; k++) {
     const int64_t far =
         k < CONTRACT_NEAR ? k + 1 : (INT64_C(1) << (k - CONTRACT_NEAR < 62 ? k - CONTRACT_NEAR : 62)) + 1;
-    if (!contract_may_be(c, symbol, far)) continue;
-    c->value[symbol] = far;
+    if (!tn_binding_may_be(&c->at, symbol, far)) continue;
+    c->at.value[symbol] = far;
     int64_t v;
-    if (tn_sym_eval(c->syms, b->row->condition, contract_env, c, &v) != TN_OK || v != 0) continue;
-    const bool alone = contract_all_hold(c, b->row);
+    if (tn_sym_eval(c->syms, b->row->condition, tn_binding_env, &c->at, &v) != TN_OK || v != 0) continue;
+    const bool alone = contract_others_hold(c, b->row);
     if (!alone && b->row->breaks) continue;
     b->row->breaks = tn_arena_printf(&c->ctx->arena, "%s%s = %lld", alone ? "" : "*",
                                      tn_sym_text(c->syms, tn_sym_symbol(c->syms, symbol)->var), (long long)far);
     if (alone) break;
   }
-  c->value[symbol] = had;
+  c->at.value[symbol] = had;
 }
 
 /* Conditions. */
@@ -174,8 +77,8 @@ static const char *contract_alternative(contract *c, tn_sym e, tn_sym *var) {
   tn_premises *const alone = tn_premises_new(c->syms);
   tn_premises_add(alone, e);
   const char *found = NULL;
-  for (size_t s = 0; s < c->inputs.n; s++) {
-    const tn_sym symbol = tn_sym_symbol(c->syms, c->inputs.at[s])->var, at = tn_premises_coordinates(alone, symbol);
+  for (size_t s = 0; s < c->at.inputs.n; s++) {
+    const tn_sym symbol = tn_sym_symbol(c->syms, c->at.inputs.at[s])->var, at = tn_premises_coordinates(alone, symbol);
     if (at == symbol) continue;
     if (found || (*var && *var != symbol)) return NULL;
     *var = symbol;
@@ -203,8 +106,8 @@ static const char *contract_words(contract *c, tn_sym e) {
 /* S = k * S' + r in the coordinates of all conditions: one condition on S instead of those that follow from it. */
 static void contract_add_multiples(contract *c, const tn_premises *all, const tn_check *const *checks, size_t n,
                                    bool *done) {
-  for (size_t s = 0; s < c->inputs.n; s++) {
-    const tn_sym var = tn_sym_symbol(c->syms, c->inputs.at[s])->var;
+  for (size_t s = 0; s < c->at.inputs.n; s++) {
+    const tn_sym var = tn_sym_symbol(c->syms, c->at.inputs.at[s])->var;
     const tn_sym at = tn_premises_coordinates(all, var);
     if (at->kind != TN_SYM_ADD || at->n != 1 || at->args[0] != var || at->coefs[0] < 2) continue;
     int64_t rest = 0;
@@ -230,25 +133,11 @@ static void contract_add_multiples(contract *c, const tn_premises *all, const tn
 }
 
 static void contract_collect(contract *c) {
-  const tn_graph *const g = c->graph;
-  const tn_check **const checks = TN_NEW_ARRAY(&c->ctx->arena, const tn_check *, g->checks.n + 1);
-  bool *const done = TN_NEW_ARRAY(&c->ctx->arena, bool, g->checks.n + 1);
+  const tn_check *const *const checks = c->at.early.at;
+  const size_t n = c->at.early.n;
+  bool *const done = TN_NEW_ARRAY(&c->ctx->arena, bool, n + 1);
   tn_premises *const all = tn_premises_new(c->syms);
-  size_t n = 0;
-  for (int i = 0; i < g->main->n_params; i++) {
-    const tn_type *const t = &g->main->params[i]->type;
-    for (int j = 0; tn_type_has_rank(t) && j < t->rank; j++) tn_sym_symbols(c->syms, t->dims[j], contract_add_input, c);
-  }
-  for (size_t i = 0; i < g->checks.n; i++) {
-    const tn_check *const check = &g->checks.at[i];
-    if (check->region != g->main || !tn_ledger_is_early(g, check->condition)) {
-      tn_vec_push(&c->ctx->arena, &c->late, check);
-      continue;
-    }
-    checks[n++] = check;
-    tn_sym_symbols(c->syms, check->condition, contract_add_input, c);
-    tn_premises_add(all, check->condition);
-  }
+  for (size_t i = 0; i < n; i++) tn_premises_add(all, checks[i]->condition);
   contract_add_multiples(c, all, checks, n, done);
   for (size_t i = 0; i < n; i++) {
     if (done[i]) continue;
@@ -271,8 +160,8 @@ static void contract_put_text(contract *c, tn_text *t, bool valid) {
     tn_type_print(c->syms, t, &g->main->params[i]->type);
     tn_text_addz(t, "\n");
   }
-  for (size_t i = 0; i < c->inputs.n; i++) {
-    const tn_symbol *const s = tn_sym_symbol(c->syms, c->inputs.at[i]);
+  for (size_t i = 0; i < c->at.inputs.n; i++) {
+    const tn_symbol *const s = tn_sym_symbol(c->syms, c->at.inputs.at[i]);
     if (s->min != INT64_MIN && s->min != 0)
       tn_text_printf(t, "%s >= %lld\n", tn_sym_text(c->syms, s->var), (long long)s->min);
     if (s->max != INT64_MAX) tn_text_printf(t, "%s <= %lld\n", tn_sym_text(c->syms, s->var), (long long)s->max);
@@ -284,19 +173,20 @@ static void contract_put_text(contract *c, tn_text *t, bool valid) {
     tn_text_printf(t, "%s   (%s)\n", c->rows.at[i].words, tn_text_z(&c->rows.at[i].why));
     if (breaks) tn_text_printf(t, "  fails at %s\n", breaks);
   }
-  for (size_t i = 0; i < c->late.n; i++)
-    tn_text_printf(t, "during the run: %s   (%s: %s)\n", tn_sym_text(c->syms, c->late.at[i]->condition),
-                   c->late.at[i]->loc.name ? c->late.at[i]->loc.name : "?", c->late.at[i]->text);
+  for (size_t i = 0; i < c->at.late.n; i++)
+    tn_text_printf(t, "during the run: %s   (%s: %s)\n", tn_sym_text(c->syms, c->at.late.at[i]->condition),
+                   c->at.late.at[i]->loc.name ? c->at.late.at[i]->loc.name : "?", c->at.late.at[i]->text);
   if (c->rows.n == 0) tn_text_addz(t, "every size is valid\n");
   if (!valid) {
     tn_text_addz(t, "no valid sizes were found\n");
     return;
   }
-  if (c->inputs.n) tn_text_addz(t, "smallest valid sizes:");
-  for (size_t i = 0; i < c->inputs.n; i++)
-    tn_text_printf(t, "%s %s = %lld", i ? "," : "", tn_sym_text(c->syms, tn_sym_symbol(c->syms, c->inputs.at[i])->var),
-                   (long long)c->value[c->inputs.at[i]]);
-  if (c->inputs.n) tn_text_addz(t, "\n");
+  if (c->at.inputs.n) tn_text_addz(t, "smallest valid sizes:");
+  for (size_t i = 0; i < c->at.inputs.n; i++)
+    tn_text_printf(t, "%s %s = %lld", i ? "," : "",
+                   tn_sym_text(c->syms, tn_sym_symbol(c->syms, c->at.inputs.at[i])->var),
+                   (long long)c->at.value[c->at.inputs.at[i]]);
+  if (c->at.inputs.n) tn_text_addz(t, "\n");
 }
 
 static void contract_put_string(tn_text *t, const char *name, const char *z) {
@@ -332,19 +222,19 @@ static void contract_put_json(contract *c, tn_text *t, bool valid) {
     tn_text_addz(t, "}");
   }
   tn_text_addz(t, "],\n \"during_run\": [");
-  for (size_t i = 0; i < c->late.n; i++) {
+  for (size_t i = 0; i < c->at.late.n; i++) {
     tn_text_addz(t, i ? ",\n  {" : "\n  {");
-    contract_put_string(t, "expr", tn_sym_text(c->syms, c->late.at[i]->condition));
+    contract_put_string(t, "expr", tn_sym_text(c->syms, c->at.late.at[i]->condition));
     tn_text_addz(t, ", ");
-    contract_put_string(t, "why", c->late.at[i]->text);
+    contract_put_string(t, "why", c->at.late.at[i]->text);
     tn_text_addz(t, "}");
   }
   tn_text_addz(t, "],\n \"smallest\": ");
   tn_text_addz(t, valid ? "{" : "null");
-  for (size_t i = 0; valid && i < c->inputs.n; i++) {
+  for (size_t i = 0; valid && i < c->at.inputs.n; i++) {
     tn_text_addz(t, i ? ", " : "");
-    tn_text_json(t, tn_str_of(tn_sym_symbol(c->syms, c->inputs.at[i])->name));
-    tn_text_printf(t, ": %lld", (long long)c->value[c->inputs.at[i]]);
+    tn_text_json(t, tn_str_of(tn_sym_symbol(c->syms, c->at.inputs.at[i])->name));
+    tn_text_printf(t, ": %lld", (long long)c->at.value[c->at.inputs.at[i]]);
   }
   tn_text_addz(t, valid ? "}\n}\n" : "\n}\n");
 }
@@ -356,11 +246,10 @@ static tn_status contract_inside(tn_compilation *compilation, void *arg) {
   c->ctx = &compilation->ctx;
   c->graph = compilation->graph;
   c->syms = c->graph->syms;
-  c->value = TN_NEW_ARRAY(&c->ctx->arena, int64_t, tn_sym_n_symbols(c->syms) + 1);
-  c->bound = TN_NEW_ARRAY(&c->ctx->arena, bool, tn_sym_n_symbols(c->syms) + 1);
+  tn_binding_init(&c->at, c->graph, false);
   contract_collect(c);
-  const bool valid = contract_find(c);
-  if (valid) contract_shrink(c);
+  const bool valid = tn_binding_find(&c->at);
+  if (valid) tn_binding_shrink(&c->at);
   for (size_t i = 0; valid && i < c->rows.n; i++) {
     contract_break b = {c, &c->rows.at[i]};
     tn_sym_symbols(c->syms, c->rows.at[i].condition, contract_break_by, &b);

@@ -89,6 +89,7 @@ static tn_status eval_check_result(tn_eval *e, int i) {
   const tn_lit *l = e->out[i];
   const tn_type *t = &e->node->out[i]->type;
   if (!l) return tn_eval_fail(e, TN_INTERNAL, "the oracle of %s left output %d open", e->node->op->name, i);
+  if (e->interp && e->interp->watch) return TN_OK;
   if (l->kind != TN_TYPE_TENSOR || t->kind != TN_TYPE_TENSOR) return TN_OK;
   if (t->dtype && t->dtype != l->dtype)
     return tn_eval_fail(e, TN_INTERNAL, "output %d was inferred %s, the oracle gives %s", i, tn_dtype_name(t->dtype),

@@ -43,6 +43,12 @@ typedef struct tn_interp {
   tn_arena *arena;
   const tn_lit **env; /* graph->n_values entries */
   int depth;
+  const tn_node *failed; /* the innermost node that could not be evaluated */
+  bool *entered;         /* by region, set when it runs; NULL: not wanted */
+  /* Told of every value that is computed or enters a region, when env has it; NULL: nobody. With a watcher, results
+   * need not be as inferred. */
+  tn_status (*watch)(void *arg, const tn_value *v);
+  void *watch_arg;
 } tn_interp;
 TN_MUST_CHECK tn_status tn_interp_region(tn_interp *in, const tn_region *r);
 
