@@ -35,7 +35,7 @@ static void norm_axis_task(void *arg, int64_t begin, int64_t end, int worker) {
     }
     const double norm = j->p1 ? sum : sqrt(sum);
     for (int64_t i = 0; i < j->n; i++)
-      norm_axis_store(j->y, base + i * j->inner, norm_axis_load(j->x, base + i * j->inner) / norm);
+      norm_axis_store(j->y, base + i * j->inner, norm == 0 ? 0 : norm_axis_load(j->x, base + i * j->inner) / norm);
   }
 }
 TN_KERNEL(lp_normalization, TN_K_SIZES) {

@@ -474,14 +474,44 @@ TN_OP(scan){
     .doc = "a region run over slices of its operands; carries values, stacks others",
 };
 
-/* Opset 8 has a batch dim in front of everything and sequence lengths: not the same operator. */
+/* Opset 8 has a batch dim in front of everything: today's scan inside a scan over the batch, in which nothing is
+ * carried. */
 static tn_status scan_import_8(tn_import *im) {
-  return tn_import_fail(im, TN_UNSUPPORTED,
-                        "Scan of opset 8 (with a batch dim) is not supported; opset 9 and later are");
+  tn_region *const region = im->region;
+  const tn_attr *body, *directions;
+  int64_t n_scan;
+  int depth = 2;
+  for (const tn_region *r = region; r->owner; r = r->owner->region) depth++;
+  if (depth > TN_MAX_NESTING) return tn_import_fail(im, TN_LIMIT, "graphs are nested deeper than %d", TN_MAX_NESTING);
+  TN_TRY(tn_import_get(im, "body", TN_ATTR_REGION, &body));
+  TN_TRY(tn_import_int(im, "num_scan_inputs", 0, &n_scan));
+  TN_TRY(tn_import_get(im, "directions", TN_ATTR_INTS, &directions));
+  if (im->n_in < 2 || n_scan < 1 || n_scan > im->n_in - 1 || !body || im->n_out < 1)
+    return tn_import_fail(im, TN_INVALID, "%d inputs, 'num_scan_inputs' is %lld", im->n_in, (long long)n_scan);
+  if (im->in[0]) return tn_import_fail(im, TN_UNSUPPORTED, "Scan of opset 8 with sequence_lens is not supported");
+  const int n = im->n_in - 1;
+  tn_node *const outer = tn_import_node(im, "scan", im->in + 1, n, im->n_out);
+  tn_region *const batch = outer->regions[0];
+  tn_import_set_int(outer, "num_scan_inputs", n);
+  tn_value **const params = TN_NEW_ARRAY(&im->ctx->arena, tn_value *, n);
+  for (int i = 0; i < n; i++) {
+    if (!im->in[1 + i]) return tn_import_fail(im, TN_INVALID, "input %d is required but absent", 1 + i);
+    params[i] = tn_edit_add_param(batch, NULL, (tn_type){.kind = TN_TYPE_UNKNOWN});
+  }
+  im->region = batch;
+  tn_node *const inner = tn_import_node(im, "scan", params, n, im->n_out);
+  im->region = region;
+  tn_import_set_int(inner, "num_scan_inputs", n_scan);
+  if (directions) tn_edit_set_attr(inner, "scan_input_directions", *directions);
+  TN_TRY(im->build_region(im, body, inner->regions[0]));
+  tn_edit_set_results(batch, inner->out, im->n_out);
+  TN_TRY(tn_import_check_used(im));
+  tn_import_finish(im, outer);
+  return TN_OK;
 }
 
 /* clang-format off */
 TN_ONNX(ai, If, 1, TN_LATEST, if, tn_import_same)
 TN_ONNX(ai, Loop, 1, TN_LATEST, loop, tn_import_same)
-TN_ONNX_REFUSED(ai, Scan, 8, 8, scan_import_8)
+TN_ONNX(ai, Scan, 8, 8, scan, scan_import_8)
 TN_ONNX(ai, Scan, 9, TN_LATEST, scan, tn_import_same)

@@ -30,7 +30,7 @@ static tn_status lp_normalization_eval(tn_eval *e) {
     }
     const double norm = tn_eval_int(e, "p") == 1 ? sum : sqrt(sum);
     for (int64_t i = 0; i < n; i++)
-      tn_store_f64(x->dtype, tn_lit_data(y), base + i * inner, tn_lit_f64(x, base + i * inner) / norm);
+      tn_store_f64(x->dtype, tn_lit_data(y), base + i * inner, norm == 0 ? 0 : tn_lit_f64(x, base + i * inner) / norm);
   }
   return TN_OK;
 }

@@ -1,0 +1,12 @@
+# Headers of image libraries that src/base/image_lib.c can use. The libraries are loaded at run time; nothing is linked.
+find_path(TENON_JPEG_INCLUDE jpeglib.h)
+find_path(TENON_PNG_INCLUDE png.h)
+if(TENON_JPEG_INCLUDE)
+  target_compile_definitions(tn_base PRIVATE TN_HAVE_JPEGLIB)
+  target_include_directories(tn_base SYSTEM PRIVATE ${TENON_JPEG_INCLUDE})
+endif()
+if(TENON_PNG_INCLUDE)
+  target_compile_definitions(tn_base PRIVATE TN_HAVE_PNG)
+  target_include_directories(tn_base SYSTEM PRIVATE ${TENON_PNG_INCLUDE})
+endif()
+target_link_libraries(tn_flags INTERFACE ${CMAKE_DL_LIBS})
