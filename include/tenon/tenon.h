@@ -39,7 +39,12 @@ typedef struct tn_program tn_program;
 typedef struct tn_session tn_session;
 typedef struct tn_report tn_report;
 
-typedef enum tn_value_kind { TN_KIND_TENSOR = 0, TN_KIND_SEQUENCE = 1, TN_KIND_OPTIONAL = 2 } tn_value_kind;
+typedef enum tn_value_kind {
+  TN_KIND_TENSOR = 0,
+  TN_KIND_SEQUENCE = 1,
+  TN_KIND_OPTIONAL = 2,
+  TN_KIND_MAP = 3 /* two items: the keys and the values, tensors of rank 1 and one length */
+} tn_value_kind;
 
 typedef struct tn_string { /* an element of a string tensor; not NUL-terminated */
   const char *ptr;
@@ -53,7 +58,7 @@ typedef struct tn_tensor {
   const int64_t *dims;
   const void *data; /* elements; 2- and 4-bit types packed, first element in the low bits; strings: tn_string */
   size_t bytes;     /* of data; as input 0 = as many as dtype and dims need */
-  const struct tn_tensor *items; /* SEQUENCE, OPTIONAL: the elements */
+  const struct tn_tensor *items; /* SEQUENCE, OPTIONAL: the elements; MAP: keys, values */
   size_t n_items;
 } tn_tensor;
 

@@ -2,11 +2,12 @@
 
     program = tenon.compile("model.onnx")
     session = program.session(threads=2)
-    outputs = session.run({"x": numpy_array})      # name -> numpy array (or list, for a sequence)
+    outputs = session.run({"x": numpy_array})      # name -> numpy array (a list for a sequence, a dict for a map)
 
 The library is found through TENON_LIB, then as the system's libtenon.
 """
 import ctypes
+import re
 
 import numpy as np
 
@@ -19,6 +20,7 @@ _NUMPY = {1: "f4", 2: "u1", 3: "i1", 4: "u2", 5: "i2", 6: "i4", 7: "i8", 9: "?",
           14: "c8", 15: "c16", 16: "u2", 17: "u1", 18: "u1", 19: "u1", 20: "u1", 24: "u1"}
 _DTYPE = {np.dtype(text): number for number, text in reversed(_NUMPY.items()) if number < 16}
 _STRING = 8
+_BY_NAME = {"f32": "f4", "f64": "f8", "i64": "i8"}  # what maps hold, but for strings
 
 
 class Error(Exception):
@@ -97,7 +99,7 @@ class Session:
         _call(_lib.tn_session_create, program._handle, ctypes.byref(options), ctypes.byref(self._handle))
 
     def set_input(self, name, value):
-        tensor, keep = _to_tensor(value)
+        tensor, keep = _to_tensor(value, dict(self._program.inputs).get(name, ""))
         _call(_lib.tn_session_set_input, self._handle, name.encode(), ctypes.byref(tensor))
         self._inputs[name] = keep  # the session borrows the bytes
 
@@ -121,12 +123,20 @@ class Session:
             _lib.tn_session_release(self._handle)
 
 
-def _to_tensor(value):
-    """(Tensor, objects that must stay alive with it)"""
+def _to_items(kind, values):
+    pairs = [_to_tensor(item) for item in values]
+    items = (_ffi.Tensor * max(1, len(pairs)))(*[tensor for tensor, _ in pairs])
+    return _ffi.Tensor(kind=kind, items=items, n_items=len(pairs)), [items, pairs]
+
+
+def _to_tensor(value, type_text=""):
+    """(Tensor, objects that must stay alive with it). Numbers of a dict are of the type that the text says."""
+    if isinstance(value, dict):
+        names = re.match(r"map\((\w+), (\w+)\[", type_text)
+        kinds = [_BY_NAME.get(name, object) for name in names.groups()] if names else [None, None]
+        return _to_items(3, [np.array(list(part), dtype=kind) for part, kind in zip((value.keys(), value.values()), kinds)])
     if isinstance(value, (list, tuple)):
-        pairs = [_to_tensor(item) for item in value]
-        items = (_ffi.Tensor * max(1, len(pairs)))(*[tensor for tensor, _ in pairs])
-        return _ffi.Tensor(kind=1, items=items, n_items=len(pairs)), [items, pairs]
+        return _to_items(1, value)
     array = np.asarray(value)
     shape = array.shape
     array = np.ascontiguousarray(array).reshape(shape)  # ascontiguousarray makes scalars one-dimensional
@@ -147,6 +157,8 @@ def _to_tensor(value):
 def _from_tensor(tensor):
     if tensor.kind == 1:
         return [_from_tensor(tensor.items[i]) for i in range(tensor.n_items)]
+    if tensor.kind == 3:
+        return dict(zip(_from_tensor(tensor.items[0]).tolist(), _from_tensor(tensor.items[1]).tolist()))
     if tensor.kind == 2:
         return _from_tensor(tensor.items[0]) if tensor.n_items else None
     shape = tuple(tensor.dims[i] for i in range(tensor.rank))

@@ -273,6 +273,9 @@ static int inputs_first(tn_feed *feed) {
     feed->tensor = (tn_tensor){.kind = TN_KIND_OPTIONAL};
     return TN_EXIT_OK;
   }
+  if (feed->info.kind == TN_KIND_MAP)
+    return inputs_fail(TN_UNSUPPORTED, tn_cli_print("input '%s' (%s): maps are given through the library only",
+                                                    feed->info.name, feed->info.type_text));
   if (feed->info.kind == TN_KIND_SEQUENCE || feed->info.dtype == TN_DTYPE_NONE)
     return inputs_fail(TN_INVALID, tn_cli_print("input '%s' (%s) is taken from a .pb file only", feed->info.name,
                                                 feed->info.type_text));

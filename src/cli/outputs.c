@@ -94,11 +94,25 @@ static void outputs_print_tensor(const tn_tensor *t) {
   printf("]");
 }
 
+static void outputs_print_map(const tn_tensor *t) {
+  const int64_t n = t->items[0].dims[0];
+  printf("  {");
+  for (int64_t i = 0; i < n && i < OUTPUTS_MAX_SHOWN; i++) {
+    if (i) printf(", ");
+    outputs_print_element(&t->items[0], i);
+    printf(": ");
+    outputs_print_element(&t->items[1], i);
+  }
+  printf(n > OUTPUTS_MAX_SHOWN ? ", ...}" : "}");
+}
+
 static void outputs_print_at(const char *name, size_t width, const tn_tensor *t, int depth) {
   printf("%-*s  %s", (int)width, name, tn_tensor_type_text(t));
   if (t->kind == TN_KIND_TENSOR) outputs_print_tensor(t);
+  if (t->kind == TN_KIND_MAP) outputs_print_map(t);
   putchar('\n');
-  for (size_t i = 0; depth < OUTPUTS_MAX_DEPTH && t->kind != TN_KIND_TENSOR && i < t->n_items; i++)
+  for (size_t i = 0; depth < OUTPUTS_MAX_DEPTH && t->kind != TN_KIND_TENSOR && t->kind != TN_KIND_MAP && i < t->n_items;
+       i++)
     outputs_print_at(tn_cli_print("%s[%zu]", name, i), width, &t->items[i], depth + 1);
 }
 
@@ -120,7 +134,7 @@ static void outputs_json_tensor(tn_json *j, const tn_tensor *t) {
 }
 
 static void outputs_json_at(tn_json *j, const char *name, const tn_tensor *t, int depth) {
-  static const char *const kinds[] = {"tensor", "sequence", "optional"};
+  static const char *const kinds[] = {"tensor", "sequence", "optional", "map"};
   tn_json_open(j, NULL, '{', depth > 0 || t->kind == TN_KIND_TENSOR);
   if (name) tn_json_text(j, "name", name);
   tn_json_text(j, "kind", kinds[t->kind]);
@@ -168,9 +182,13 @@ static const char *outputs_file_name(tn_output_files *f, const char *name) {
 static int outputs_save_at(tn_output_files *f, const char *name, const tn_tensor *t, int depth) {
   int status = TN_EXIT_OK;
   if (t->kind != TN_KIND_TENSOR) {
-    const bool is_one = t->kind == TN_KIND_OPTIONAL;
-    for (size_t i = 0; i < t->n_items && depth < OUTPUTS_MAX_DEPTH && status == TN_EXIT_OK; i++)
-      status = outputs_save_at(f, is_one ? name : tn_cli_print("%s_%zu", name, i), &t->items[i], depth + 1);
+    static const char *const parts[] = {"keys", "values"};
+    for (size_t i = 0; i < t->n_items && depth < OUTPUTS_MAX_DEPTH && status == TN_EXIT_OK; i++) {
+      const char *const item = t->kind == TN_KIND_OPTIONAL ? name
+                               : t->kind == TN_KIND_MAP    ? tn_cli_print("%s_%s", name, parts[i])
+                                                           : tn_cli_print("%s_%zu", name, i);
+      status = outputs_save_at(f, item, &t->items[i], depth + 1);
+    }
     return status;
   }
   char error[TN_NPY_ERROR];

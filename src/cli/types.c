@@ -24,6 +24,10 @@ int64_t tn_tensor_count(const tn_tensor *t) {
 
 const char *tn_tensor_type_text(const tn_tensor *t) {
   if (t->kind == TN_KIND_SEQUENCE) return tn_cli_print("seq(%zu)", t->n_items);
+  if (t->kind == TN_KIND_MAP) {
+    const char *const keys = tn_dtype_text(t->items[0].dtype);
+    return tn_cli_print("map(%s, %s) of %" PRId64, keys, tn_dtype_text(t->items[1].dtype), t->items[0].dims[0]);
+  }
   if (t->kind == TN_KIND_OPTIONAL) {
     const bool is_simple = t->n_items > 0 && t->items[0].kind != TN_KIND_OPTIONAL;
     return tn_cli_print("optional(%s)", is_simple ? tn_tensor_type_text(&t->items[0]) : t->n_items ? "optional" : "");

@@ -77,7 +77,7 @@ static void print_slots(const printer *o, tn_pspan list) {
 
 static void print_value(const printer *o, uint32_t i) {
   static const char *const stores[] = {"input", "param", "const", "buffer", "view", "late", "shape"};
-  static const char *const kinds[] = {"", "sequence ", "optional "};
+  static const char *const kinds[] = {"", "sequence ", "optional ", "map "};
   const tn_pvalue *v = &o->p->values[i];
   print_f(o, "  v%u %s%s", i, kinds[v->kind], tn_dtype_name((tn_dtype)v->dtype));
   if (v->rank >= 0 && v->dims.n == (uint32_t)v->rank) {

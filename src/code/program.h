@@ -77,8 +77,8 @@ typedef enum tn_pstore {
 
 typedef struct tn_pvalue {
   const char *name;
-  uint8_t kind;  /* 0 tensor, 1 sequence, 2 optional: tn_kkind */
-  uint8_t dtype; /* of the tensor (or of the sequence's elements, 0 = varies) */
+  uint8_t kind;  /* 0 tensor, 1 sequence, 2 optional, 3 map: tn_kkind */
+  uint8_t dtype; /* of the tensor (or of the sequence's elements, 0 = varies, or is a map) */
   uint8_t store; /* tn_pstore */
   int8_t rank;   /* -1: known when produced */
   uint32_t region;

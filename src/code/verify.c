@@ -109,7 +109,7 @@ static tn_status verify_value(const verifier *v, uint32_t i) {
   const tn_program *p = v->p;
   const tn_pvalue *x = &p->values[i];
   if (!x->name) return verify_fail(v, "value %u has no name", i);
-  if (x->kind > 2 || x->store > TN_STORE_SHAPE || x->region >= p->n_regions)
+  if (x->kind > 3 || x->store > TN_STORE_SHAPE || x->region >= p->n_regions)
     return verify_fail(v, "value '%s' is malformed", x->name);
   if (x->dtype != 0 ? !tn_dtype_valid(x->dtype) || !tn_dtype_name((tn_dtype)x->dtype) : x->kind == 0)
     return verify_fail(v, "value '%s' has no element type", x->name);

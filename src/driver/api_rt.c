@@ -275,7 +275,7 @@ static tn_status session_count(const char *name, const tn_tensor *t, int depth, 
   if (depth > SESSION_MAX_DEPTH) return tn_error_set(err, TN_INVALID, "input '%s': nested too deeply", name);
   if (!tn_add_size(*total, 1, total)) return tn_error_set(err, TN_LIMIT, "input '%s': too many elements", name);
   if (t->kind == TN_KIND_TENSOR) return TN_OK;
-  if (t->kind != TN_KIND_SEQUENCE && t->kind != TN_KIND_OPTIONAL)
+  if (t->kind < TN_KIND_TENSOR || t->kind > TN_KIND_MAP)
     return tn_error_set(err, TN_INVALID, "input '%s': there is no kind %d", name, (int)t->kind);
   if (t->n_items && !t->items) return tn_error_set(err, TN_INVALID, "input '%s': no elements", name);
   for (size_t i = 0; i < t->n_items; i++) TN_TRY(session_count(name, &t->items[i], depth + 1, total, err));
@@ -291,7 +291,7 @@ typedef struct session_fill {
 
 static tn_status session_fill_arg(session_fill *f, const tn_tensor *t, tn_karg *out) {
   if (t->kind == TN_KIND_TENSOR) return session_check_tensor(f->name, t, out, f->err);
-  *out = (tn_karg){.kind = t->kind == TN_KIND_SEQUENCE ? TN_KARG_SEQUENCE : TN_KARG_OPTIONAL, .dtype = t->dtype};
+  *out = (tn_karg){.kind = (tn_kkind)t->kind, .dtype = t->dtype};
   out->rank = -1;
   out->items = f->list;
   out->n_items = out->cap_items = (int64_t)t->n_items;
@@ -301,7 +301,7 @@ static tn_status session_fill_arg(session_fill *f, const tn_tensor *t, tn_karg *
   for (size_t i = 0; i < t->n_items; i++) {
     out->items[i] = first + i;
     TN_TRY(session_fill_arg(f, &t->items[i], first + i));
-    if (!out->dtype) out->dtype = first[i].dtype;
+    if (!out->dtype && t->kind != TN_KIND_MAP) out->dtype = first[i].dtype;
   }
   return TN_OK;
 }

@@ -97,7 +97,7 @@ static void test_tensor_fill(tn_arena *a, const tn_lit *lit, int depth, tn_tenso
                      .data = test_tensor_aligned(a, lit->data, lit->bytes),
                      .bytes = lit->bytes};
   if (lit->kind == TN_TYPE_TENSOR) return;
-  out->kind = lit->kind == TN_TYPE_SEQUENCE ? TN_KIND_SEQUENCE : TN_KIND_OPTIONAL;
+  out->kind = lit->kind == TN_TYPE_SEQUENCE ? TN_KIND_SEQUENCE : TN_KIND_OPTIONAL; /* a file holds no maps */
   tn_tensor *items = TN_NEW_ARRAY(a, tn_tensor, lit->n_items + 1);
   if (depth > MAX_DEPTH) return;
   for (int64_t i = 0; i < lit->n_items; i++) test_tensor_fill(a, lit->items[i], depth + 1, &items[i]);
@@ -107,7 +107,7 @@ static void test_tensor_fill(tn_arena *a, const tn_lit *lit, int depth, tn_tenso
 
 static tn_status test_tensor_inside(tn_ctx *ctx, void *arg) {
   const test_tensor_call *call = arg;
-  static const tn_type_kind kinds[] = {TN_TYPE_TENSOR, TN_TYPE_SEQUENCE, TN_TYPE_OPTIONAL};
+  static const tn_type_kind kinds[] = {TN_TYPE_TENSOR, TN_TYPE_SEQUENCE, TN_TYPE_OPTIONAL, TN_TYPE_MAP};
   tn_error err = {0};
   tn_file *file = NULL;
   const tn_lit *lit;

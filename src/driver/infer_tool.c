@@ -100,7 +100,7 @@ static void infer_put_value(tn_text *t, tn_graph *g, const char *name, const tn_
   } else {
     tn_text_addz(t, ": {\"dtype\": null");
   }
-  if (type->kind == TN_TYPE_SEQUENCE || type->kind == TN_TYPE_OPTIONAL) {
+  if (type->kind != TN_TYPE_TENSOR && type->kind != TN_TYPE_UNKNOWN) {
     tn_text text;
     tn_text_init(&text, &g->ctx->arena);
     tn_type_print(g->syms, &text, type);

@@ -30,7 +30,9 @@ static const tn_lit *oracle_lit(tn_arena *a, const tn_karg *k, int depth) {
     if (tn_dtype_bytes(k->dtype, k->count, &bytes)) l->bytes = bytes;
     return l;
   }
-  l->kind = k->kind == TN_KARG_SEQUENCE ? TN_TYPE_SEQUENCE : TN_TYPE_OPTIONAL;
+  l->kind = k->kind == TN_KARG_SEQUENCE   ? TN_TYPE_SEQUENCE
+            : k->kind == TN_KARG_OPTIONAL ? TN_TYPE_OPTIONAL
+                                          : TN_TYPE_MAP;
   const tn_lit **items = TN_NEW_ARRAY(a, const tn_lit *, k->n_items + 1);
   for (int64_t i = 0; i < k->n_items && depth < MAX_DEPTH; i++) items[i] = oracle_lit(a, k->items[i], depth + 1);
   l->items = items;

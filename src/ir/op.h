@@ -26,8 +26,8 @@ enum { TN_MAX_PORTS = 16, TN_MAX_ATTRS = 24 };
 enum { /* port flags */
        TN_PORT_OPTIONAL = 1,
        TN_PORT_VARIADIC = 2, /* the last port: any number >= 1 (or >= 0 with OPTIONAL) */
-       TN_PORT_ANY_KIND = 4, /* also sequences and optionals */
-       TN_PORT_SEQUENCE = 8, /* a sequence (or, for optional operators, an optional) */
+       TN_PORT_ANY_KIND = 4, /* also sequences, optionals, maps */
+       TN_PORT_SEQUENCE = 8, /* a sequence (or, as the operator wants, an optional or map) */
        TN_PORT_MIXED = 16    /* VARIADIC whose members may differ in element type */
 };
 

@@ -275,6 +275,10 @@ static tn_status litparse_items(tn_litparse *p, tn_type_kind kind, const tn_lit 
     TN_TRY(litparse_lit(p, &item, depth + 1));
     tn_vec_push(&p->ctx->arena, &items, item);
   }
+  if (kind == TN_TYPE_MAP &&
+      (items.n != 2 || items.at[0]->kind != TN_TYPE_TENSOR || items.at[0]->rank != 1 ||
+       items.at[1]->kind != TN_TYPE_TENSOR || items.at[1]->rank != 1 || items.at[0]->count != items.at[1]->count))
+    return litparse_fail(p, "a map is its keys and its values, two vectors of one length");
   if (kind == TN_TYPE_OPTIONAL && items.n > 1) return litparse_fail(p, "an optional holds at most one element");
   tn_lit *l = TN_NEW(&p->ctx->arena, tn_lit);
   *l = (tn_lit){.kind = kind, .file_offset = -1, .items = items.at, .n_items = (int64_t)items.n};
@@ -287,6 +291,7 @@ static tn_status litparse_lit(tn_litparse *p, const tn_lit **out, int depth) {
   if (tn_scan_take(p->s, "file")) return litparse_file(p, out);
   if (tn_scan_take(p->s, "seq")) return litparse_items(p, TN_TYPE_SEQUENCE, out, depth);
   if (tn_scan_take(p->s, "opt")) return litparse_items(p, TN_TYPE_OPTIONAL, out, depth);
+  if (tn_scan_take(p->s, "map")) return litparse_items(p, TN_TYPE_MAP, out, depth);
   return tn_scan_fail(p->s, "a literal");
 }
 

@@ -146,7 +146,7 @@ static void irprint_dense(irprint *p, const tn_lit *l) {
 
 static void irprint_lit(irprint *p, const tn_lit *l) {
   if (l->kind != TN_TYPE_TENSOR) {
-    irprint_z(p, l->kind == TN_TYPE_SEQUENCE ? "seq(" : "opt(");
+    irprint_z(p, l->kind == TN_TYPE_SEQUENCE ? "seq(" : l->kind == TN_TYPE_MAP ? "map(" : "opt(");
     for (int64_t i = 0; i < l->n_items; i++) {
       if (i) irprint_z(p, ", ");
       irprint_lit(p, l->items[i]);

@@ -5,7 +5,7 @@
 #include "ir/type.h"
 
 typedef struct tn_lit {
-  tn_type_kind kind; /* TENSOR; SEQUENCE and OPTIONAL use items (an empty optional has n_items 0) */
+  tn_type_kind kind; /* TENSOR; others use items (an empty optional has n_items 0; a map keys, values) */
   tn_dtype dtype;
   int rank;
   const int64_t *dims;

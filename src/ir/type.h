@@ -35,11 +35,11 @@ typedef struct tn_elem {
 
 typedef struct tn_type {
   tn_type_kind kind;
-  tn_dtype dtype;         /* TENSOR: NONE = not known yet */
+  tn_dtype dtype;         /* TENSOR: NONE = not known yet; MAP: of the keys */
   int rank;               /* TENSOR: -1 = not known */
   const tn_sym *dims;     /* rank of them; an entry is NULL only between import and the pass `symbolize` */
   const tn_elem *content; /* TENSOR: row-major elements, or NULL; their count is the product of dims, all constant */
-  const struct tn_type *elem; /* SEQUENCE, OPTIONAL: element type (may be UNKNOWN) */
+  const struct tn_type *elem; /* SEQUENCE, OPTIONAL: element type (may be UNKNOWN); MAP: of one value */
 } tn_type;
 
 static inline bool tn_type_is_tensor(const tn_type *t) { return t->kind == TN_TYPE_TENSOR; }

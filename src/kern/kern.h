@@ -16,7 +16,8 @@
 
 enum { TN_K_MAX_RANK = 16 };
 
-typedef enum tn_kkind { TN_KARG_TENSOR, TN_KARG_SEQUENCE, TN_KARG_OPTIONAL } tn_kkind;
+/* A map has two items, tensors of rank 1 and one length: its keys and its values. */
+typedef enum tn_kkind { TN_KARG_TENSOR, TN_KARG_SEQUENCE, TN_KARG_OPTIONAL, TN_KARG_MAP } tn_kkind;
 
 /* One operand at run time. Tensors are contiguous, row-major, 64-byte aligned where Tenon allocated them (callers'
  * buffers may be aligned to the element only). */
@@ -29,7 +30,7 @@ typedef struct tn_karg {
   void *data;
   bool is_const;          /* the same bytes in every run: packed forms may be kept (tn_k_cache) */
   bool is_late;           /* an output whose size the kernel decides: data is NULL until tn_k_out */
-  struct tn_karg **items; /* SEQUENCE, OPTIONAL: elements, owned by the value */
+  struct tn_karg **items; /* but for tensors: elements, owned by the value */
   int64_t n_items, cap_items;
 } tn_karg;
 

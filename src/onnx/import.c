@@ -56,8 +56,6 @@ static tn_status import_inputs(tn_onnx_frame *frame, const tn_onnx_node *node, t
       return tn_fail(ctx, TN_INVALID, loc,
                      "input %d, '%s', is not defined by any input, initializer or earlier node in sight", i,
                      node->in[i]);
-    if (in[i] && in[i]->type.kind == TN_TYPE_MAP)
-      return tn_fail(ctx, TN_UNSUPPORTED, loc, "input %d, '%s', is a map: maps are not supported", i, node->in[i]);
   }
   return TN_OK;
 }

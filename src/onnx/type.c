@@ -157,6 +157,21 @@ static tn_status type_holder(const type_walk *w, tn_bytes bytes, tn_type_kind ki
   return TN_OK;
 }
 
+/* The values of a map are single numbers or texts, whatever shape is written with them. */
+static tn_status type_map(const type_walk *w, tn_bytes bytes, int depth, tn_type *out) {
+  tn_pb_map_type m;
+  tn_ctx *ctx = w->ts->ctx;
+  TN_TRY(tn_pb_read_map_type(ctx, bytes, w->loc, &m));
+  tn_type *elem = TN_NEW(&ctx->arena, tn_type);
+  TN_TRY(tn_onnx_dtype(ctx, m.key_type.v, w->loc, &out->dtype));
+  if (m.value_type.ptr) TN_TRY(type_any(w, m.value_type, depth + 1, elem));
+  if (elem->kind == TN_TYPE_TENSOR) *elem = tn_type_tensor(elem->dtype, 0, NULL);
+  out->kind = TN_TYPE_MAP;
+  out->rank = -1;
+  out->elem = elem;
+  return TN_OK;
+}
+
 static tn_status type_any(const type_walk *w, tn_bytes bytes, int depth, tn_type *out) {
   tn_pb_type t;
   tn_ctx *ctx = w->ts->ctx;
@@ -166,7 +181,7 @@ static tn_status type_any(const type_walk *w, tn_bytes bytes, int depth, tn_type
   if (t.tensor_type.ptr) return type_tensor(w, t.tensor_type, out);
   if (t.sequence_type.ptr) return type_holder(w, t.sequence_type, TN_TYPE_SEQUENCE, depth, out);
   if (t.optional_type.ptr) return type_holder(w, t.optional_type, TN_TYPE_OPTIONAL, depth, out);
-  if (t.map_type.ptr) out->kind = TN_TYPE_MAP;
+  if (t.map_type.ptr) return type_map(w, t.map_type, depth, out);
   if (t.sparse_tensor_type.ptr) return tn_fail(ctx, TN_UNSUPPORTED, w->loc, "sparse tensor types are not supported");
   if (t.opaque_type.ptr) return tn_fail(ctx, TN_UNSUPPORTED, w->loc, "opaque types are not supported");
   return TN_OK;

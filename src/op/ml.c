@@ -1,4 +1,4 @@
-/* Operators of ai.onnx.ml that are compositions of others, and those that need maps, which tensors are not. */
+/* Operators of ai.onnx.ml that are compositions of others. */
 #include "op/ms.h"
 
 static tn_value *ml_floats(tn_import *im, const tn_attr *a) {
@@ -242,10 +242,6 @@ static tn_status ml_svm_regressor(tn_import *im) {
   return tn_im_done(im, y);
 }
 
-static tn_status ml_no_maps(tn_import *im) {
-  return tn_import_fail(im, TN_UNSUPPORTED, "%s works on maps, and values here are tensors, sequences and optionals",
-                        im->row->name);
-}
 static tn_status ml_no_svm_classifier(tn_import *im) {
   return tn_import_fail(im, TN_UNSUPPORTED, "the votes of support vector classifiers are not done");
 }
@@ -262,6 +258,3 @@ TN_ONNX(ml, LinearRegressor, 1, TN_LATEST, gemm, ml_linear_regressor)
 TN_ONNX(ml, LinearClassifier, 1, TN_LATEST, gemm, ml_linear_classifier)
 TN_ONNX(ml, SVMRegressor, 1, TN_LATEST, gemm, ml_svm_regressor)
 TN_ONNX_REFUSED(ml, SVMClassifier, 1, TN_LATEST, ml_no_svm_classifier)
-TN_ONNX_REFUSED(ml, DictVectorizer, 1, TN_LATEST, ml_no_maps)
-TN_ONNX_REFUSED(ml, ZipMap, 1, TN_LATEST, ml_no_maps)
-TN_ONNX_REFUSED(ml, CastMap, 1, TN_LATEST, ml_no_maps)

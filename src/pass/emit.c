@@ -21,7 +21,7 @@ static const tn_type *emit_inner(const tn_type *t) {
 }
 
 static uint8_t emit_kind(const tn_type *t) {
-  return t->kind == TN_TYPE_SEQUENCE ? 1 : t->kind == TN_TYPE_OPTIONAL ? 2 : 0;
+  return t->kind == TN_TYPE_SEQUENCE ? 1 : t->kind == TN_TYPE_OPTIONAL ? 2 : t->kind == TN_TYPE_MAP ? 3 : 0;
 }
 
 /* Are the dims from slots, at the time when the program needs them for this kind of storage? */

@@ -83,7 +83,6 @@ static const char *place_types(const tn_pass *p, const tn_node *node) {
   for (int i = 0; i < node->n_out; i++) {
     const tn_value *v = node->out[i];
     if (!v) continue;
-    if (v->type.kind == TN_TYPE_MAP) return tn_arena_printf(&p->ctx->arena, "result %d is a map", i);
     if (v->type.kind == TN_TYPE_UNKNOWN)
       return tn_arena_printf(&p->ctx->arena, "the kind of result %d is not known", i);
     if (v->type.kind == TN_TYPE_TENSOR && !v->type.dtype)
@@ -123,9 +122,8 @@ tn_status tn_pass_place(tn_pass *p, tn_graph *g) {
   for (int i = 0; i < g->main->n_params; i++) {
     const tn_value *v = g->main->params[i];
     const tn_loc loc = {.kind = "input", .name = v->name};
-    if (v->type.kind == TN_TYPE_UNKNOWN || v->type.kind == TN_TYPE_MAP ||
-        (v->type.kind == TN_TYPE_TENSOR && !v->type.dtype))
-      all.status = tn_fail(p->ctx, TN_UNSUPPORTED, loc, "a map, or of no known kind or element type");
+    if (v->type.kind == TN_TYPE_UNKNOWN || (v->type.kind == TN_TYPE_TENSOR && !v->type.dtype))
+      all.status = tn_fail(p->ctx, TN_UNSUPPORTED, loc, "of no known kind or element type");
   }
   TN_TRY(tn_graph_walk(g, place_visit, &all));
   return all.status;

@@ -4,10 +4,10 @@
 #include "rt/session.h"
 
 static tn_status input_type(const tn_pio *io, const tn_pvalue *x, const tn_karg *arg, tn_error *err) {
-  static const char *const kinds[] = {"a tensor", "a sequence", "an optional"};
+  static const char *const kinds[] = {"a tensor", "a sequence", "an optional", "a map"};
   if ((uint8_t)arg->kind != x->kind)
     return tn_error_set(err, TN_MISMATCH, "input '%s' is %s, expected %s (%s)", io->name,
-                        arg->kind <= TN_KARG_OPTIONAL ? kinds[arg->kind] : "of no known kind", kinds[x->kind],
+                        arg->kind <= TN_KARG_MAP ? kinds[arg->kind] : "of no known kind", kinds[x->kind],
                         io->type_text);
   if (arg->kind == TN_KARG_TENSOR && !tn_dtype_valid((int)arg->dtype))
     return tn_error_set(err, TN_INVALID, "input '%s' has no element type", io->name);
@@ -33,10 +33,20 @@ static tn_status input_tensor(const char *name, tn_karg *a, tn_error *err) {
   return TN_OK;
 }
 
+static bool input_is_map(const tn_karg *m) {
+  if (m->n_items != 2 || !m->items || !m->items[0] || !m->items[1]) return false;
+  for (int i = 0; i < 2; i++)
+    if (m->items[i]->kind != TN_KARG_TENSOR || m->items[i]->rank != 1) return false;
+  return m->items[0]->dims[0] == m->items[1]->dims[0];
+}
+
 static tn_status input_items(const char *name, const tn_karg *seq, tn_dtype dtype, int depth, tn_error *err) {
   if (depth > TN_RT_MAX_NESTING) return tn_error_set(err, TN_LIMIT, "input '%s' is nested too deeply", name);
   if (seq->n_items < 0 || (seq->n_items > 0 && !seq->items) || (seq->kind == TN_KARG_OPTIONAL && seq->n_items > 1))
     return tn_error_set(err, TN_INVALID, "input '%s' has %" PRId64 " elements", name, seq->n_items);
+  if (seq->kind == TN_KARG_MAP && !input_is_map(seq))
+    return tn_error_set(err, TN_INVALID, "input '%s' is a map whose keys and values are not two vectors of one length",
+                        name);
   for (int64_t i = 0; i < seq->n_items; i++) {
     const tn_karg *item = seq->items[i];
     if (!item) return tn_error_set(err, TN_INVALID, "input '%s' element %" PRId64 " is missing", name, i);

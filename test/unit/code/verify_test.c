@@ -47,7 +47,7 @@ TEST(tables) {
   REFUSED(b.segments[0].binds.n = UINT32_MAX, "segment 0 is out of range");
   REFUSED(b.dim_slots[0] = 2, "dim 0 is out of range");
   REFUSED(b.values[SUM].name = NULL, "value 3 has no name");
-  REFUSED(b.values[SUM].kind = 3, "value 'sum' is malformed");
+  REFUSED(b.values[SUM].kind = 4, "value 'sum' is malformed");
   REFUSED(b.values[SUM].store = TN_STORE_SHAPE + 1, "value 'sum' is malformed");
   REFUSED(b.values[SUM].region = 1, "value 'sum' is malformed");
   REFUSED(b.values[SUM].dtype = 0, "value 'sum' has no element type");

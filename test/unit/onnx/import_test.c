@@ -62,14 +62,21 @@ ONNX_TEST(inputs_without_a_type) {
   CHECK_REFUSED(ctx, &r, TN_LIMIT, "input 'r': rank 17 is beyond");
 }
 
-ONNX_TEST(maps_are_refused_where_used) {
-  msg g = m_new(ctx), type = m_new(ctx), info = m_new(ctx);
-  tn_wire_add_len_field(&type, TN_F_type_map_type, "", 0);
+ONNX_TEST(maps_have_keys_and_values) {
+  msg g = m_new(ctx), type = m_new(ctx), info = m_new(ctx), map = m_new(ctx), value = m_new(ctx), number = m_new(ctx);
+  tn_graph *graph;
+  m_int(&number, TN_F_tensor_type_elem_type, TN_F32);
+  m_msg(&value, TN_F_type_tensor_type, &number);
+  m_int(&map, TN_F_map_type_key_type, TN_STR);
+  m_msg(&map, TN_F_map_type_value_type, &value);
+  m_msg(&type, TN_F_type_map_type, &map);
   m_str(&info, TN_F_value_info_name, "m");
   m_msg(&info, TN_F_value_info_type, &type);
   m_msg(&g, TN_F_graph_input, &info);
   m_add_node(ctx, &g, "Identity", "m", "y", "n");
-  CHECK_REFUSED(ctx, &g, TN_UNSUPPORTED, "node 'n' (Identity): input 0, 'm', is a map");
+  if (!CHECK(m_import_graph(ctx, &g, &graph) == TN_OK)) return;
+  const tn_type *const m = &graph->main->params[0]->type;
+  CHECK(m->kind == TN_TYPE_MAP && m->dtype == TN_STR && m->elem->dtype == TN_F32 && m->elem->rank == 0);
 }
 
 static msg f32_init(tn_ctx *ctx, const char *name, int64_t n) {
