@@ -12,8 +12,8 @@
 
 #include "ir/eval.h"
 #include "ir/rules.h"
+#include "op/ml.h"
 #include "op/move.h"
-#include "op/ms.h"
 
 enum { TREE_LEQ, TREE_LT, TREE_GTE, TREE_GT, TREE_EQ, TREE_NEQ, TREE_MEMBER, TREE_N_MODES };
 enum { TREE_AVERAGE, TREE_SUM, TREE_MIN, TREE_MAX };
@@ -299,10 +299,8 @@ static tn_status tree_import_5(tn_import *im) {
   }
   for (int64_t i = 0; i < b.n_roots; i++) TN_TRY(tree_child(&b, false, roots[i], &b.roots[i]));
   TN_TRY(tree_sets(&b, sets ? sets->tensor : NULL));
-  tn_value *y = tree_node(&b, n_targets, how, TN_DTYPE_NONE);
-  if (post > 2) return tn_import_fail(im, TN_UNSUPPORTED, "post_transform %lld", (long long)post);
-  if (post) y = tn_im1(im, post == 1 ? "softmax" : "sigmoid", y);
-  return tn_im_done(im, y);
+  tn_value *const y = tree_node(&b, n_targets, how, TN_DTYPE_NONE);
+  return tn_im_done(im, tn_ml_post(im, (tn_ml_post_kind)post, y));
 }
 
 /* --- the forms before: nodes and votes by (tree, node) --- */
@@ -438,26 +436,18 @@ static tn_value *tree_base(tn_import *im, tn_value *y, const double *base, int64
   return tn_im2(im, "add", y, tn_import_const_lit(im, lit));
 }
 
-static tn_status tree_post(tn_import *im, tn_str post, tn_value **y) {
-  if (tn_str_is(post, "NONE")) return TN_OK;
-  const bool is_logistic = tn_str_is(post, "LOGISTIC");
-  if (!is_logistic && !tn_str_is(post, "SOFTMAX"))
-    return tn_import_fail(im, TN_UNSUPPORTED, "post_transform '%.*s'", (int)post.len, post.ptr);
-  *y = tn_im1(im, is_logistic ? "sigmoid" : "softmax", *y);
-  return TN_OK;
-}
-
 static tn_status tree_import_regressor(tn_import *im) {
   static const char *const aggregates[] = {"AVERAGE", "SUM", "MIN", "MAX"};
   tree_build b = {.im = im};
   tree_old o = {0};
-  tn_str post, aggregate;
+  tn_str aggregate;
+  tn_ml_post_kind post;
   int64_t n_targets, how = 0;
   TN_TRY(tn_im_need(im, 1));
   TN_TRY(tree_read_old(im, false, &o));
   TN_TRY(tn_import_int(im, "n_targets", 1, &n_targets));
   TN_TRY(tn_import_str(im, "aggregate_function", "SUM", &aggregate));
-  TN_TRY(tn_import_str(im, "post_transform", "NONE", &post));
+  TN_TRY(tn_ml_post_attr(im, &post));
   while (how < 4 && !tn_str_is(aggregate, aggregates[how])) how++;
   if (how == 4 || n_targets < 1) return tn_import_fail(im, TN_INVALID, "an unknown aggregate_function or no target");
   TN_TRY(tree_convert(&b, &o, n_targets));
@@ -467,59 +457,19 @@ static tn_status tree_import_regressor(tn_import *im) {
       return tn_import_fail(im, TN_INVALID, "%lld base values", (long long)o.n_base);
     y = tree_base(im, y, o.base, o.n_base);
   }
-  TN_TRY(tree_post(im, post, &y));
-  return tn_im_done(im, y);
-}
-
-/* Two labels and votes for one of them: the one score decides by its sign, or against 1/2 where all votes are
- * positive. */
-static tn_status tree_binary(tn_import *im, bool all_positive, tn_str post, tn_value *s, tn_value **place,
-                             tn_value **scores) {
-  tn_value *const above = tn_im2(im, "greater", s, tn_im_float(im, all_positive ? 0.5 : 0));
-  *place = tn_im2(im, "squeeze", tn_im_cast(im, above, TN_I64), tn_im_int(im, 1));
-  const bool is_logistic = tn_str_is(post, "LOGISTIC");
-  const bool is_share = all_positive && !is_logistic;
-  tn_value *other = is_share ? tn_im2(im, "sub", tn_im_float(im, 1), s) : tn_im1(im, "neg", s);
-  if (!tn_str_is(post, "NONE") && !is_logistic && !tn_str_is(post, "SOFTMAX"))
-    return tn_import_fail(im, TN_UNSUPPORTED, "post_transform '%.*s'", (int)post.len, post.ptr);
-  if (is_logistic) {
-    other = tn_im1(im, "sigmoid", other);
-    s = tn_im1(im, "sigmoid", s);
-  }
-  tn_value *const pair[2] = {other, s};
-  tn_node *const both = tn_import_node(im, "concat", pair, 2, 1);
-  tn_import_set_int(both, "axis", 1);
-  *scores = both->out[0];
-  return TN_OK;
-}
-
-static tn_status tree_labels(tn_import *im, tn_value **out, int64_t *n) {
-  const tn_attr *ints, *strings;
-  TN_TRY(tn_import_get(im, "classlabels_int64s", TN_ATTR_INTS, &ints));
-  TN_TRY(tn_import_get(im, "classlabels_strings", TN_ATTR_STRS, &strings));
-  if ((ints && ints->n > 0) == (strings && strings->n > 0))
-    return tn_import_fail(im, TN_INVALID, "one of classlabels_int64s and classlabels_strings is needed");
-  *n = ints && ints->n > 0 ? ints->n : strings->n;
-  if (ints && ints->n > 0) {
-    *out = tn_import_const_i64(im, ints->ints, ints->n);
-    return TN_OK;
-  }
-  tn_lit *const lit = tn_lit_new(&im->ctx->arena, TN_STR, 1, n);
-  for (int64_t i = 0; i < *n; i++) ((tn_str *)tn_lit_data(lit))[i] = strings->strs[i];
-  *out = tn_import_const_lit(im, lit);
-  return TN_OK;
+  return tn_im_done(im, tn_ml_post(im, post, y));
 }
 
 static tn_status tree_import_classifier(tn_import *im) {
   tree_build b = {.im = im};
   tree_old o = {0};
-  tn_str post;
+  tn_ml_post_kind post;
   int64_t n;
   tn_value *labels = NULL, *place = NULL, *scores;
   TN_TRY(tn_im_need(im, 1));
   TN_TRY(tree_read_old(im, true, &o));
-  TN_TRY(tree_labels(im, &labels, &n));
-  TN_TRY(tn_import_str(im, "post_transform", "NONE", &post));
+  TN_TRY(tn_ml_labels(im, "classlabels_int64s", &labels, &n));
+  TN_TRY(tn_ml_post_attr(im, &post));
   bool one_class = n == 2 && o.n_votes > 0, all_positive = true;
   for (int64_t i = 0; i < o.n_votes; i++) {
     one_class = one_class && o.vote_targets[i] == o.vote_targets[0];
@@ -533,14 +483,12 @@ static tn_status tree_import_classifier(tn_import *im) {
     if (o.n_base != n && o.n_base != 1) return tn_import_fail(im, TN_INVALID, "%lld base values", (long long)o.n_base);
     scores = tree_base(im, scores, one_class ? o.base + o.n_base - 1 : o.base, one_class ? 1 : o.n_base);
   }
-  if (one_class) {
-    TN_TRY(tree_binary(im, all_positive, post, scores, &place, &scores));
+  if (one_class) { /* two labels, votes for one of them: by the sign, or against 1/2 where all votes are positive */
+    place = tn_ml_above(im, scores, all_positive ? 0.5 : 0);
+    scores = tn_ml_post_pair(im, post, all_positive, scores);
   } else {
-    tn_node *const best = tn_import_node(im, "argmax", &scores, 1, 1);
-    tn_import_set_int(best, "axis", 1);
-    tn_import_set_int(best, "keepdims", 0);
-    place = best->out[0];
-    TN_TRY(tree_post(im, post, &scores));
+    place = tn_ml_best(im, scores);
+    scores = tn_ml_post(im, post, scores);
   }
   if (tn_im_out(im, 0)) im->out[0] = tn_im2(im, "gather", labels, place);
   if (tn_im_out(im, 1)) im->out[1] = scores;

@@ -89,7 +89,7 @@ def check(label, op, inputs, outputs=1, domain="com.microsoft", version=1, opset
             error = np.inf
             if same:
                 with np.errstate(invalid="ignore"):
-                    error = np.where(a == b, 0, np.abs(a - b) / np.maximum(1, np.abs(b))).max(initial=0)
+                    error = np.where((a == b) | (np.isnan(a) & np.isnan(b)), 0, np.abs(a - b) / np.maximum(1, np.abs(b))).max(initial=0)
             ok = error <= tolerance
         failed += not ok
         if not ok:
