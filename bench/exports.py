@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Models exported by torch, with small random weights, through Tenon: shapes of every value and results.
+"""Models exported by torch, with small random weights, and pipelines of scikit-learn, through Tenon.
 
     bench/exports.py TENON [--python VENV/bin/python] [--only NAME,...] [--exporter dynamo,script] [--keep FOLDER]
 
 For each model: `tenon infer` must know every value as integers or expressions over declared symbols and over
 data-dependent ones with bounds; the outputs at three shapes must be those of ONNX Runtime; and, where the program has
-it, `tenon infer --check` must pass. Needs torch, transformers, onnxscript and onnxruntime: without --python they are
+it, `tenon infer --check` must pass. Each pipeline must give what ONNX Runtime and scikit-learn give, with outputs that
+are tensors and that are maps (zipmap). Needs torch, transformers, onnxscript and onnxruntime: without --python they are
 installed into build/exports-venv, at the versions below. The exported files stay in FOLDER and are used again."""
 import argparse
 import contextlib
@@ -144,11 +145,67 @@ def row(options, name, exporter, has_check):
     return not problems
 
 
+def flat(value):
+    """Maps and sequences of them as a matrix, columns by key."""
+    import numpy as np
+    if isinstance(value, list):
+        return np.array([[row[key] for key in sorted(row)] for row in value], dtype="f4")
+    return value
+
+
+def pipeline_error(got, want, said):
+    """(difference from ONNX Runtime, from scikit-learn), of one run."""
+    import numpy as np
+    worst = [0.0, 0.0]
+    for g, w, s in zip(map(flat, got), map(flat, want), said):
+        if g.dtype.kind in "OUi":
+            worst = [worst[i] if np.array_equal(g.ravel().astype(str), other.ravel().astype(str)) else float("inf")
+                     for i, other in enumerate((w, s))]
+            continue
+        worst[0] = max(worst[0], error(w, g))
+        if s.ndim == 1 and g.ndim == 2 and g.shape[1] == 2:
+            g = g[:, 1]  # one score of two classes: scikit-learn gives the second's
+        worst[1] = max(worst[1], error(s.astype("f4").reshape(g.shape), g))
+    return worst
+
+
+def pipeline(options, name, zipmap):
+    import onnxruntime
+    import tenon
+    import _pipelines
+    path = os.path.join(options.keep, "pipeline.onnx")
+    worst, problem = [0.0, 0.0], ""
+    data, cases = _pipelines.convert(name, zipmap)
+    try:
+        with open(path, "wb") as f:
+            f.write(data)
+        ours = tenon.compile(path).session(threads=1)
+        theirs = onnxruntime.InferenceSession(data, providers=["CPUExecutionProvider"])
+        for feed, said in cases:
+            found = pipeline_error(list(ours.run(feed).values()), theirs.run(None, feed), said)
+            worst = [max(a, b) for a, b in zip(worst, found)]
+    except (tenon.Error, RuntimeError) as e:
+        problem = str(e)
+    ok = not problem and max(worst) <= TOLERANCE
+    print("%-28s %-7s %10.1e %12.1e  %s" % (name, "maps" if zipmap else "tensors", *worst, "ok" if ok else "FAIL " + problem))
+    sys.stdout.flush()
+    return ok
+
+
+def pipelines(options, names):
+    import _pipelines
+    print("%-28s %-7s %10s %12s" % ("pipeline", "gives", "from ORT", "from sklearn"))
+    done = [pipeline(options, name, zipmap) for name in names for zipmap in (False, True)
+            if not zipmap or not re.search("votes|SVR|, regression", name)]  # those give no probabilities
+    print("%d of %d pipelines equal ONNX Runtime and scikit-learn" % (sum(done), len(done)))
+    return all(done)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("tenon", help="the program; libtenon.so stands beside it")
     parser.add_argument("--python", help="an interpreter that has the packages")
-    parser.add_argument("--only", default="", help="models to take")
+    parser.add_argument("--only", default="", help="models or pipelines to take; `pipelines`: all of those")
     parser.add_argument("--exporter", default="dynamo,script")
     parser.add_argument("--opset", type=int, default=20)
     parser.add_argument("--keep", help="folder of the exported files")
@@ -169,17 +226,23 @@ def main():
     warnings.filterwarnings("ignore")
     logging.disable(logging.WARNING)
     import _models
+    import _pipelines
     wanted = [w for w in options.only.split(",") if w]
+    chosen = [n for n in _pipelines.PIPELINES if not wanted or n in wanted or "pipelines" in wanted]
+    good = pipelines(options, chosen) if chosen else True
     names = [m.__name__ for m in _models.MODELS if not wanted or m.__name__ in wanted]
-    print("%-28s %-7s %6s %10s %10s %7s" % ("model", "by", "values", "unresolved", "from ORT", "check"))
+    if names:
+        print("%-28s %-7s %6s %10s %10s %7s" % ("model", "by", "values", "unresolved", "from ORT", "check"))
     results = {}
     for name in names:
         for exporter in options.exporter.split(","):
             results[name, exporter] = row(options, name, exporter, has_check)
+    if not results:
+        sys.exit(0 if good else 1)
     done = [r for r in results.values() if r is not None]
     print("%d of %d models exported; %d resolved completely and equal ONNX Runtime at every shape" % (len(done), len(results), sum(done)))
     missing = [n for n in names if all(results[n, e] is None for e in options.exporter.split(","))]
-    sys.exit(0 if all(done) and not missing else 1)
+    sys.exit(0 if good and all(done) and not missing else 1)
 
 
 if __name__ == "__main__":

@@ -74,17 +74,16 @@ static tn_status ml_one_hot(tn_import *im) {
   return tn_im_done(im, tn_im_cast(im, hit, TN_F32));
 }
 
-/* Columns of the last axis; a vector is a matrix of one row. */
+/* Columns of the last axis; a vector is a matrix of one row, which expanding to 1x1 makes of it. */
 static tn_status ml_array_features(tn_import *im) {
+  static const int64_t matrix[2] = {1, 1};
   TN_TRY(tn_im_need(im, 2));
   const tn_type *const x = &im->in[0]->type;
-  if (!tn_type_has_rank(x)) return tn_import_fail(im, TN_UNSUPPORTED, "the rank of the data is not known in the file");
-  tn_value *const at = tn_im2(im, "reshape", im->in[1], tn_im_int(im, -1));
-  tn_value *const data = x->rank == 1 ? tn_im2(im, "unsqueeze", im->in[0], tn_im_int(im, 0)) : im->in[0];
-  tn_value *const in[2] = {data, at};
+  tn_value *const in[2] = {im->in[0], tn_im2(im, "reshape", im->in[1], tn_im_int(im, -1))};
   tn_node *const node = tn_import_node(im, "gather", in, 2, 1);
   tn_import_set_int(node, "axis", -1);
-  return tn_im_done(im, node->out[0]);
+  if (tn_type_has_rank(x) && x->rank > 1) return tn_im_done(im, node->out[0]);
+  return tn_im_done(im, tn_im2(im, "expand", node->out[0], tn_import_const_i64(im, matrix, 2)));
 }
 
 static tn_status ml_feature_vectors(tn_import *im) {

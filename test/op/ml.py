@@ -23,6 +23,7 @@ for rows in (1, 7):
     check(at, "OneHotEncoder", [("x", ints(0, 5, rows, 2))], cats_int64s=[1, 3, 4], **ML)
     check(at, "OneHotEncoder", [("x", text(*"abcabcd"[:rows]))], cats_strings=["a", "c"], **ML)
     check(at, "ArrayFeatureExtractor", [("x", x), ("i", np.array([2, 0]))], **ML)
+    check("vector", "ArrayFeatureExtractor", [("x", x[0]), ("i", np.array([2, 0]))], **ML)
     check(at, "FeatureVectorizer", [("a", x), ("b", real(rows, 2))], inputdimensions=[4, 2], **ML)
     weights = [float(v) for v in real(12)]
     for post in POSTS:
