@@ -11,8 +11,9 @@ foreach(layer IN LISTS tn_rt_layers)
   list(APPEND tn_rt_objects $<TARGET_OBJECTS:tn_${layer}>)
 endforeach()
 
-# The part of the C API that needs no compiler is one file of the driver.
-file(GLOB tn_api_rt CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/driver/api_rt.c)
+# The part of the C API that needs no compiler.
+file(GLOB tn_api_rt CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/driver/api_rt.c
+     ${PROJECT_SOURCE_DIR}/src/driver/api_dlpack.c)
 if(tn_api_rt)
   add_library(tn_api_rt OBJECT ${tn_api_rt})
   target_link_libraries(tn_api_rt PRIVATE tn_flags)

@@ -116,10 +116,21 @@ TN_API tn_status tn_program_symbol(const tn_program *p, size_t i, const char **n
                                    int64_t *multiple_of);
 
 /* --- running --- */
+/* Threads that sessions share. Without one of its own, a session uses the process's: one pool for each number of
+ * threads that is asked for. While one session computes with a pool, the others that have it compute alone. After a
+ * fork the child's sessions compute alone too; those it creates then have threads of their own. */
+typedef struct tn_threads tn_threads;
+TN_API tn_status tn_threads_create(int threads, tn_threads **out, tn_report **out_report);
+TN_API void tn_threads_release(tn_threads *t); /* sessions keep what they need */
+
 typedef struct tn_session_options {
-  size_t size;   /* sizeof(tn_session_options) */
-  int threads;   /* 0: as many as the process may use */
-  uint64_t seed; /* of random operators */
+  size_t size;             /* sizeof(tn_session_options) */
+  int threads;             /* 0: knob `threads`, else as many as the process may use */
+  uint64_t seed;           /* of random operators */
+  tn_threads *own_threads; /* instead of the process's; NULL: those */
+  int64_t max_memory;      /* bytes beside the weights, else LIMIT; 0: knob `max_memory_mib` */
+  int64_t kept_shapes;     /* bound shapes kept for when they return; 0: knob `kept_shapes`, < 0: none */
+  int check_finite;        /* a step whose result has a NaN or an infinity ends the run: MISMATCH names it */
 } tn_session_options;
 
 TN_API tn_status tn_session_create(tn_program *p, const tn_session_options *o, tn_session **out,
@@ -131,6 +142,20 @@ TN_API tn_status tn_session_set_symbol(tn_session *s, const char *name, int64_t 
 /* A shape met for the first time costs an evaluation of sizes; the same shape again costs nothing. After an error the
  * session may be used again. */
 TN_API tn_status tn_session_run(tn_session *s, tn_report **out_report);
+/* The output is made in `data`, which must stay while it is set, and be aligned to its elements. Where it cannot be
+ * made there, because its size is known too late or because `data` overlaps an input, it is copied at the end of the
+ * run. MISMATCH with the needed size when `bytes` are too few. data NULL: in the session's memory again. */
+TN_API tn_status tn_session_set_output(tn_session *s, const char *name, void *data, size_t bytes,
+                                       tn_report **out_report);
+/* From any thread: ends the run in progress, or the next when there is none, before its next step: CANCELLED. */
+TN_API void tn_session_cancel(tn_session *s);
+/* Runs that take longer end with CANCELLED. Nanoseconds from the beginning of each run; 0: none. */
+TN_API void tn_session_set_deadline(tn_session *s, int64_t ns);
+/* Called by the running thread before each step of the model's main graph; not 0 cancels the run. NULL: nobody. */
+typedef int (*tn_progress_fn)(void *arg, size_t steps_done, size_t steps);
+TN_API void tn_session_set_progress(tn_session *s, tn_progress_fn progress, void *arg);
+/* Gives back the memory that the next run can make again. Outputs are no longer valid. */
+TN_API void tn_session_trim(tn_session *s);
 /* Valid until the next run or release; NULL before the first successful run or when i is out of range. */
 TN_API const tn_tensor *tn_session_output(tn_session *s, size_t i);
 
@@ -140,8 +165,20 @@ typedef struct tn_session_stats {
   int64_t arena_bytes; /* planned buffers at the bound shape */
   int64_t live_bytes;  /* largest sum of live buffers: no plan can need less */
   int64_t total_bytes; /* all memory of the session */
+  int64_t bind_hits;   /* binds of a shape that was kept */
 } tn_session_stats;
 TN_API void tn_session_get_stats(const tn_session *s, tn_session_stats *out);
+
+/* --- other libraries' tensors: DLPack, declared in tenon/dlpack.h --- */
+struct DLManagedTensor;
+/* A tensor over m's data, in place where m is dense, else a copy. Takes m over when the
+ * status is OK; tn_tensor_release gives it back. */
+TN_API tn_status tn_tensor_from_dlpack(struct DLManagedTensor *m, tn_tensor **out, tn_report **out_report);
+TN_API void tn_tensor_release(tn_tensor *t); /* of tn_tensor_from_dlpack; NULL is fine */
+/* t's data for others, in place. Whoever takes it calls its deleter, which calls release(arg) when that is not NULL:
+ * t's data must stay until then. */
+TN_API tn_status tn_tensor_to_dlpack(const tn_tensor *t, void (*release)(void *arg), void *arg,
+                                     struct DLManagedTensor **out, tn_report **out_report);
 
 #ifdef __cplusplus
 }

@@ -2,7 +2,7 @@
 import ctypes
 import ctypes.util
 import os
-from ctypes import POINTER, Structure, c_char, c_char_p, c_int, c_int64, c_size_t, c_uint64, c_void_p
+from ctypes import CFUNCTYPE, POINTER, Structure, c_char, c_char_p, c_int, c_int64, c_size_t, c_uint64, c_void_p
 
 
 class String(Structure):
@@ -40,7 +40,15 @@ class ValueInfo(Structure):
 
 
 class SessionOptions(Structure):
-    _fields_ = [("size", c_size_t), ("threads", c_int), ("seed", c_uint64)]
+    _fields_ = [
+        ("size", c_size_t),
+        ("threads", c_int),
+        ("seed", c_uint64),
+        ("own_threads", c_void_p),
+        ("max_memory", c_int64),
+        ("kept_shapes", c_int64),
+        ("check_finite", c_int),
+    ]
 
 
 class SessionStats(Structure):
@@ -51,9 +59,12 @@ class SessionStats(Structure):
         ("arena_bytes", c_int64),
         ("live_bytes", c_int64),
         ("total_bytes", c_int64),
+        ("bind_hits", c_int64),
     ]
 
 
+PROGRESS = CFUNCTYPE(c_int, c_void_p, c_size_t, c_size_t)
+RELEASE = CFUNCTYPE(None, c_void_p)
 _REPORT = POINTER(c_void_p)
 _OUT = POINTER(c_void_p)
 
@@ -83,8 +94,18 @@ FUNCTIONS = {  # name: (result, arguments)
     "tn_session_set_input": (c_int, [c_void_p, c_char_p, POINTER(Tensor), _REPORT]),
     "tn_session_set_symbol": (c_int, [c_void_p, c_char_p, c_int64, _REPORT]),
     "tn_session_run": (c_int, [c_void_p, _REPORT]),
+    "tn_session_set_output": (c_int, [c_void_p, c_char_p, c_void_p, c_size_t, _REPORT]),
+    "tn_session_cancel": (None, [c_void_p]),
+    "tn_session_set_deadline": (None, [c_void_p, c_int64]),
+    "tn_session_set_progress": (None, [c_void_p, PROGRESS, c_void_p]),
+    "tn_session_trim": (None, [c_void_p]),
     "tn_session_output": (POINTER(Tensor), [c_void_p, c_size_t]),
     "tn_session_get_stats": (None, [c_void_p, POINTER(SessionStats)]),
+    "tn_threads_create": (c_int, [c_int, _OUT, _REPORT]),
+    "tn_threads_release": (None, [c_void_p]),
+    "tn_tensor_from_dlpack": (c_int, [c_void_p, POINTER(POINTER(Tensor)), _REPORT]),
+    "tn_tensor_release": (None, [POINTER(Tensor)]),
+    "tn_tensor_to_dlpack": (c_int, [POINTER(Tensor), RELEASE, c_void_p, _OUT, _REPORT]),
 }
 
 

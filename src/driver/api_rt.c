@@ -179,6 +179,10 @@ tn_status tn_program_symbol(const tn_program *p, size_t i, const char **name, in
 
 /* Sessions. */
 
+enum { SESSION_MAX_SHAPES = 65536 };
+
+static void session_update_hook(tn_session *s);
+
 static void *session_room(tn_session *s, tn_session_block *b, size_t bytes) {
   if (bytes <= b->bytes) return b->ptr;
   void *grown = s->allocator.resize(s->allocator.self, b->ptr, b->bytes, bytes);
@@ -208,23 +212,56 @@ void tn_session_release(tn_session *s) {
   tn_free(s->allocator, s, sizeof *s);
 }
 
-static tn_status session_options(const tn_session_options *o, tn_rt_options *out, tn_error *err) {
-  tn_knobs knobs;
-  TN_TRY(tn_knobs_init(&knobs, err));
-  *out = (tn_rt_options){.threads = (int)knobs.num[TN_KNOB_threads], .seed = 0};
+/* Options of an older version are shorter: what they lack is 0. */
+static tn_status session_full_options(const tn_session_options *o, tn_session_options *out, tn_error *err) {
+  *out = (tn_session_options){.size = sizeof *out};
   if (!o) return TN_OK;
-  if (o->size != sizeof *o)
+  if (o->size < offsetof(tn_session_options, own_threads) || o->size > sizeof *o)
     return tn_error_set(err, TN_INVALID, "tn_session_options.size is %zu, expected %zu", o->size, sizeof *o);
-  if (o->threads > 0) out->threads = o->threads;
-  out->seed = o->seed;
+  memcpy(out, o, o->size);
   return TN_OK;
 }
+
+static tn_status session_options(tn_session_options *o, tn_rt_options *out, tn_error *err) {
+  tn_knobs knobs;
+  int64_t bytes = o->max_memory;
+  TN_TRY(tn_knobs_init(&knobs, err));
+  if (bytes == 0 && !tn_mul_i64(knobs.num[TN_KNOB_max_memory_mib], 1 << 20, &bytes)) bytes = 0;
+  const int64_t kept = o->kept_shapes ? o->kept_shapes : knobs.num[TN_KNOB_kept_shapes];
+  const int64_t spin = knobs.num[TN_KNOB_spin_us];
+  if (bytes < 0) return tn_error_set(err, TN_INVALID, "a session cannot have %lld bytes", (long long)bytes);
+  o->check_finite = o->check_finite || knobs.num[TN_KNOB_check_finite];
+  *out = (tn_rt_options){.pool = {.threads = o->threads > 0 ? o->threads : (int)knobs.num[TN_KNOB_threads],
+                                  .spin_us = spin > 1000000 ? 1000000 : (int)spin,
+                                  .is_bound = knobs.num[TN_KNOB_bind_threads] != 0},
+                         .own_pool = (tn_pool *)o->own_threads,
+                         .seed = o->seed,
+                         .max_memory = bytes,
+                         .shapes = kept < 0                    ? 0
+                                   : kept > SESSION_MAX_SHAPES ? SESSION_MAX_SHAPES
+                                                               : (uint32_t)kept,
+                         .is_shrinking = knobs.num[TN_KNOB_shrink] != 0};
+  return TN_OK;
+}
+
+tn_status tn_threads_create(int threads, tn_threads **out, tn_report **out_report) {
+  tn_error err = {0};
+  tn_pool *pool = NULL;
+  const tn_status status = tn_pool_create(tn_allocator_system(), threads, &pool, &err);
+  (void)status; /* it is in err */
+  *out = (tn_threads *)pool;
+  return tn_report_error(out_report, &err);
+}
+
+void tn_threads_release(tn_threads *t) { tn_pool_release((tn_pool *)t); }
 
 tn_status tn_session_new(tn_allocator allocator, tn_program *p, const tn_session_options *o, tn_session **out,
                          tn_error *err) {
   tn_rt_options options;
+  tn_session_options full;
   *out = NULL;
-  TN_TRY(session_options(o, &options, err));
+  TN_TRY(session_full_options(o, &full, err));
+  TN_TRY(session_options(&full, &options, err));
   tn_session *s = tn_alloc(allocator, sizeof *s);
   if (!s) return tn_error_set(err, TN_OOM, "no memory for a session");
   *s = (tn_session){.allocator = allocator, .program = p, .n_inputs = p->n_inputs, .n_outputs = p->n_outputs};
@@ -232,11 +269,14 @@ tn_status tn_session_new(tn_allocator allocator, tn_program *p, const tn_session
   if (!session_new_blocks(s, s->n_inputs, &s->inputs) || !session_new_blocks(s, s->n_outputs, &s->outputs))
     status = tn_error_set(err, TN_OOM, "no memory for a session");
   if (status == TN_OK) status = tn_rt_session_create(p, allocator, &options, &s->rt, err);
-  if (status == TN_OK)
-    *out = s;
-  else
+  if (status != TN_OK) {
     tn_session_release(s);
-  return status;
+    return status;
+  }
+  s->is_finite_checked = full.check_finite;
+  session_update_hook(s);
+  *out = s;
+  return TN_OK;
 }
 
 tn_status tn_session_create(tn_program *p, const tn_session_options *o, tn_session **out, tn_report **out_report) {
@@ -341,6 +381,36 @@ tn_status tn_session_run(tn_session *s, tn_report **out_report) {
   return tn_report_error(out_report, &err);
 }
 
+tn_status tn_session_set_output(tn_session *s, const char *name, void *data, size_t bytes, tn_report **out_report) {
+  tn_error err = {0};
+  uint32_t i = 0;
+  while (i < s->program->n_outputs && strcmp(s->program->outputs[i].name, name) != 0) i++;
+  const tn_status status = i < s->program->n_outputs
+                               ? tn_rt_set_output(s->rt, i, data, bytes, &err)
+                               : tn_error_set(&err, TN_INVALID, "there is no output '%.200s'", name);
+  (void)status; /* it is in err */
+  return tn_report_error(out_report, &err);
+}
+
+void tn_session_cancel(tn_session *s) { tn_rt_cancel(s->rt); }
+void tn_session_set_deadline(tn_session *s, int64_t ns) { tn_rt_set_deadline(s->rt, ns); }
+
+static bool session_on_progress(void *arg, uint32_t done, uint32_t all) {
+  const tn_session *s = arg;
+  return s->progress(s->progress_arg, done, all) != 0;
+}
+
+void tn_session_set_progress(tn_session *s, tn_progress_fn progress, void *arg) {
+  s->progress = progress;
+  s->progress_arg = arg;
+  tn_rt_set_progress(s->rt, progress ? session_on_progress : NULL, s);
+}
+
+void tn_session_trim(tn_session *s) {
+  s->has_run = false;
+  tn_rt_trim(s->rt);
+}
+
 static size_t session_count_arg(const tn_karg *a, int depth) {
   size_t n = 1;
   if (a->kind == TN_KARG_TENSOR || depth > SESSION_MAX_DEPTH) return n;
@@ -382,11 +452,35 @@ void tn_session_get_stats(const tn_session *s, tn_session_stats *out) {
                                  .runs = stats.runs,
                                  .arena_bytes = stats.arena_bytes,
                                  .live_bytes = stats.live_bytes,
-                                 .total_bytes = stats.total_bytes};
-  if (out->size == sizeof full) *out = full;
+                                 .total_bytes = stats.total_bytes,
+                                 .bind_hits = stats.bind_hits};
+  const size_t size = out->size; /* an older version's is shorter */
+  if (size < sizeof out->size || size > sizeof full) return;
+  memcpy(out, &full, size);
+  out->size = size;
 }
 
 /* Listening to steps. */
+
+/* The first number of an output that is not finite, -1 when there is none. */
+static int64_t session_not_finite(const tn_karg *a) {
+  if (a->kind != TN_KARG_TENSOR || !a->data || !tn_dtype_is_float(a->dtype)) return -1;
+  for (int64_t i = 0; i < a->count; i++) {
+    const double v = tn_load_f64(a->dtype, a->data, i);
+    if (!(v - v == 0)) return i;
+  }
+  return -1;
+}
+
+static tn_status session_check_finite(const tn_session *s, uint32_t step, const tn_kcall *call, tn_error *err) {
+  for (int i = 0; i < call->n_out; i++) {
+    const int64_t at = call->out[i] ? session_not_finite(call->out[i]) : -1;
+    if (at < 0) continue;
+    return tn_error_set(err, TN_MISMATCH, "%s: element %lld of output %d is %g", s->program->steps[step].label,
+                        (long long)at, i, tn_load_f64(call->out[i]->dtype, call->out[i]->data, at));
+  }
+  return TN_OK;
+}
 
 static tn_status session_on_step(void *arg, uint32_t step, const tn_kcall *call, int64_t ns, tn_error *err) {
   tn_session *s = arg;
@@ -394,11 +488,12 @@ static tn_status session_on_step(void *arg, uint32_t step, const tn_kcall *call,
     s->rows[step].calls++;
     s->rows[step].ns += ns;
   }
+  if (s->is_finite_checked) TN_TRY(session_check_finite(s, step, call, err));
   return s->hook ? s->hook(s->hook_arg, step, call, ns, err) : TN_OK;
 }
 
 static void session_update_hook(tn_session *s) {
-  tn_rt_set_hook(s->rt, s->rows || s->hook ? session_on_step : NULL, s);
+  tn_rt_set_hook(s->rt, s->rows || s->hook || s->is_finite_checked ? session_on_step : NULL, s);
 }
 
 void tn_session_listen(tn_session *s, tn_rt_hook hook, void *arg) {

@@ -15,7 +15,9 @@ struct tn_session {
   tn_allocator allocator;
   tn_program *program;
   tn_rt_session *rt;
-  bool has_run;
+  bool has_run, is_finite_checked;
+  tn_progress_fn progress;
+  void *progress_arg;
   tn_session_block *inputs;  /* per input: items of a sequence */
   tn_session_block *outputs; /* per output: the tn_tensor and its items */
   size_t n_inputs, n_outputs;

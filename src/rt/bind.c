@@ -298,9 +298,12 @@ static tn_status bind_check_params(const tn_rt_session *s, uint32_t region, tn_e
 }
 
 tn_status tn_rt_enter(tn_rt_session *s, uint32_t region, tn_error *err) {
-  TN_TRY(tn_rt_segment(s, s->p->regions[region].segment, err));
-  TN_TRY(bind_check_params(s, region, err));
+  if (region != 0 || !s->recall) {
+    TN_TRY(tn_rt_segment(s, s->p->regions[region].segment, err));
+    TN_TRY(bind_check_params(s, region, err));
+  }
   TN_TRY(tn_rt_layout(s, region, err));
+  if (region == 0) TN_TRY(tn_rt_move_buffers(s, err));
   return tn_rt_resolve(s, s->regions[region].entry, err);
 }
 
@@ -315,7 +318,7 @@ bool tn_rt_elements_changed(tn_rt_session *s) {
   return false;
 }
 
-tn_status tn_rt_bind_main(tn_rt_session *s, tn_error *err) {
+static tn_status bind_symbols_given(tn_rt_session *s, tn_error *err) {
   for (uint32_t i = 0; i < s->p->n_symbols; i++) {
     if (!s->flow.slot_is_free[i]) continue;
     const tn_psymbol *y = &s->p->symbols[i];
@@ -323,7 +326,18 @@ tn_status tn_rt_bind_main(tn_rt_session *s, tn_error *err) {
     TN_TRY(bind_symbol_range(y, s->given[i], y->name, err));
     s->slots[i] = s->given[i];
   }
+  return TN_OK;
+}
+
+tn_status tn_rt_bind_main(tn_rt_session *s, tn_error *err) {
+  tn_rt_recall(s);
+  if (!s->recall) TN_TRY(bind_symbols_given(s, err));
   TN_TRY(tn_rt_enter(s, 0, err));
+  if (s->recall)
+    s->bind_hits++;
+  else
+    tn_rt_keep(s);
+  s->recall = NULL;
   s->binds++;
   return TN_OK;
 }

@@ -57,6 +57,7 @@ static tn_status control_param(const control *c, uint32_t i, const tn_karg *src)
 }
 
 static tn_status control_body(const control *c) {
+  TN_TRY(tn_rt_watch(c->s, c->err));
   tn_error *inner = tn_rt_inner_error(c->s);
   const tn_status status = tn_rt_enter(c->s, c->region, inner);
   if (status != TN_OK) return control_fail(c, status, "%s", inner->text);

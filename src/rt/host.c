@@ -7,6 +7,11 @@ bool tn_rt_grow(tn_rt_session *s, tn_rt_block *b, size_t bytes, size_t keep) {
   size_t want;
   if (b->ptr && bytes <= b->bytes) return true;
   if (!tn_align_size(bytes ? bytes : 1, TN_RT_ALIGN, &want)) return false;
+  const int64_t after = s->total_bytes - (keep ? 0 : (int64_t)b->bytes);
+  if (s->max_memory > 0 && (want > (size_t)s->max_memory || (int64_t)want > s->max_memory - after)) {
+    if (!s->denied_bytes) s->denied_bytes = want > INT64_MAX / 2 ? INT64_MAX : after + (int64_t)want;
+    return false;
+  }
   if (keep == 0) { /* the old content is not needed: never both at once */
     tn_rt_drop(s, b);
   }

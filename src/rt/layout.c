@@ -41,17 +41,27 @@ static tn_status layout_no_memory(const tn_rt_session *s, uint32_t region, tn_er
                       r->arena_bytes, name, most);
 }
 
-tn_status tn_rt_layout(tn_rt_session *s, uint32_t region, tn_error *err) {
+/* Offsets for the sizes; those of a shape that was bound before are known. */
+static bool layout_offsets(tn_rt_session *s, uint32_t region) {
   tn_rt_region *r = &s->regions[region];
   const tn_pspan buffers = s->p->regions[region].buffers;
+  if (region != 0 || !s->recall)
+    return tn_plan_offsets(&s->planner, s->intervals + buffers.first, buffers.n, s->by_first + buffers.first,
+                           s->by_last + buffers.first, &r->arena_bytes, &r->live_bytes);
+  for (uint32_t i = 0; i < buffers.n; i++) s->intervals[buffers.first + i].offset = s->recall->offsets[i];
+  r->arena_bytes = s->recall->arena_bytes;
+  r->live_bytes = s->recall->live_bytes;
+  return true;
+}
+
+tn_status tn_rt_layout(tn_rt_session *s, uint32_t region, tn_error *err) {
+  tn_rt_region *r = &s->regions[region];
   bool changed = !r->is_planned;
   r->is_planned = false;
   TN_TRY(layout_sizes(s, region, &changed, err));
   r->is_planned = !changed;
   if (!changed) return TN_OK;
-  if (!layout_buffer_bytes(s, region) ||
-      !tn_plan_offsets(&s->planner, s->intervals + buffers.first, buffers.n, s->by_first + buffers.first,
-                       s->by_last + buffers.first, &r->arena_bytes, &r->live_bytes))
+  if (!layout_buffer_bytes(s, region) || !layout_offsets(s, region))
     return tn_error_set(err, TN_LIMIT, "the buffers are too large together");
   if (!tn_rt_grow(s, &r->arena, r->arena_bytes, 0)) return layout_no_memory(s, region, err);
   for (uint32_t i = 0; i < r->buffer_values.n; i++) {

@@ -9,8 +9,12 @@
 typedef struct tn_rt_session tn_rt_session;
 
 typedef struct tn_rt_options {
-  int threads;   /* <= 0: as many as the process may use */
-  uint64_t seed; /* of random operators */
+  tn_pool_options pool;
+  tn_pool *own_pool;  /* instead of the process's pool; retained */
+  uint64_t seed;      /* of random operators */
+  int64_t max_memory; /* bytes of the session; 0: no bound */
+  uint32_t shapes;    /* bound shapes that are kept */
+  bool is_shrinking;  /* a new shape gives back the memory of the one before it first */
 } tn_rt_options;
 
 /* Retains the program. Looks up every kernel: a missing one is UNSUPPORTED, all of them named. */
@@ -31,12 +35,27 @@ TN_MUST_CHECK tn_status tn_rt_set_symbol(tn_rt_session *s, const char *name, int
 TN_MUST_CHECK tn_status tn_rt_run(tn_rt_session *s, tn_error *err);
 const tn_karg *tn_rt_output(const tn_rt_session *s, uint32_t i); /* valid until the next run or release */
 
+/* Output i is made in, or copied to, the caller's memory from now on; NULL: in the session's again. */
+TN_MUST_CHECK tn_status tn_rt_set_output(tn_rt_session *s, uint32_t i, void *data, size_t bytes, tn_error *err);
+/* Is output i made in the caller's memory, so that nothing was copied? After a run. */
+bool tn_rt_output_is_in_place(const tn_rt_session *s, uint32_t i);
+
+/* Ends the run in progress, or the next one when there is none, with CANCELLED before its next step. Any thread. */
+void tn_rt_cancel(tn_rt_session *s);
+void tn_rt_set_deadline(tn_rt_session *s, int64_t ns); /* of each run, from its beginning; 0: none */
+/* Called before each step of the main region with the number of steps done; true cancels the run. NULL: nobody. */
+typedef bool (*tn_rt_progress)(void *arg, uint32_t done, uint32_t all);
+void tn_rt_set_progress(tn_rt_session *s, tn_rt_progress progress, void *arg);
+/* Gives back all memory that the next run can make again. Outputs are no longer valid. */
+void tn_rt_trim(tn_rt_session *s);
+
 /* Called after every kernel step (control steps call it for the steps inside): for --compare, --trace and --profile. */
 typedef tn_status (*tn_rt_hook)(void *arg, uint32_t step, const tn_kcall *call, int64_t ns, tn_error *err);
 void tn_rt_set_hook(tn_rt_session *s, tn_rt_hook hook, void *arg);
 
 typedef struct tn_rt_stats {
   int64_t binds, runs;
+  int64_t bind_hits;   /* binds whose shape was kept */
   int64_t arena_bytes; /* planned buffers of the main region at the bound shape */
   int64_t live_bytes;  /* largest sum of live buffers: the lower bound of arena_bytes */
   int64_t total_bytes; /* all memory of the session */

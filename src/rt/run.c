@@ -1,4 +1,7 @@
 /* The walk over the steps. */
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "base/hash.h"
 #include "rt/session.h"
 
@@ -68,6 +71,24 @@ static tn_status run_after(tn_rt_session *s, uint32_t number, tn_error *err) {
   return run_label(t, tn_rt_resolve(s, s->steps[number].after, inner), inner, err);
 }
 
+tn_status tn_rt_watch(tn_rt_session *s, tn_error *err) {
+  if (__atomic_load_n(&s->cancelled, __ATOMIC_RELAXED)) {
+    __atomic_store_n(&s->cancelled, 0, __ATOMIC_RELAXED);
+    return tn_error_set(err, TN_CANCELLED, "the run was cancelled");
+  }
+  if (s->until_ns && tn_now_ns() >= s->until_ns)
+    return tn_error_set(err, TN_CANCELLED, "the run took longer than its deadline of %" PRId64 " ms",
+                        s->deadline_ns / 1000000);
+  return TN_OK;
+}
+
+void tn_rt_cancel(tn_rt_session *s) { __atomic_store_n(&s->cancelled, 1, __ATOMIC_RELAXED); }
+void tn_rt_set_deadline(tn_rt_session *s, int64_t ns) { s->deadline_ns = ns; }
+void tn_rt_set_progress(tn_rt_session *s, tn_rt_progress progress, void *arg) {
+  s->progress = progress;
+  s->progress_arg = arg;
+}
+
 static tn_status run_step(tn_rt_session *s, uint32_t number, tn_error *err) {
   const tn_pstep *t = &s->p->steps[number];
   TN_TRY(run_before(s, number, err));
@@ -87,17 +108,48 @@ static tn_status run_step(tn_rt_session *s, uint32_t number, tn_error *err) {
 
 tn_status tn_rt_steps(tn_rt_session *s, uint32_t region, tn_error *err) {
   const tn_pspan steps = s->p->regions[region].steps;
-  for (uint32_t i = 0; i < steps.n; i++) TN_TRY(run_step(s, steps.first + i, err));
+  for (uint32_t i = 0; i < steps.n; i++) {
+    if (region == 0 && s->progress && s->progress(s->progress_arg, i, steps.n)) tn_rt_cancel(s);
+    TN_TRY(tn_rt_watch(s, err));
+    TN_TRY(run_step(s, steps.first + i, err));
+  }
   return TN_OK;
 }
 
 /* With the shapes of the last bind only the callers' pointers can be new. */
 static tn_status run_entry(tn_rt_session *s, tn_error *err) {
-  if (s->is_bound && !tn_rt_elements_changed(s)) return tn_rt_resolve(s, s->regions[0].entry, err);
+  if (s->is_bound && !tn_rt_elements_changed(s)) {
+    tn_rt_move_buffers_back(s);
+    TN_TRY(tn_rt_move_buffers(s, err));
+    return tn_rt_resolve(s, s->regions[0].entry, err);
+  }
   s->is_bound = false;
+  tn_rt_move_buffers_back(s);
+  if (s->is_shrinking) tn_rt_trim(s);
   TN_TRY(tn_rt_bind_main(s, err));
   s->is_bound = true;
   return TN_OK;
+}
+
+static tn_status run_all(tn_rt_session *s, tn_error *err) {
+  tn_rt_chunks_reset(&s->strings);
+  s->until_ns = s->deadline_ns > 0 ? tn_now_ns() + s->deadline_ns : 0;
+  TN_TRY(run_entry(s, err));
+  TN_TRY(tn_rt_steps(s, 0, err));
+  if (s->n_user_outputs) TN_TRY(tn_rt_copy_outputs(s, err));
+  s->runs++;
+  return TN_OK;
+}
+
+tn_status tn_rt_denied(tn_rt_session *s, tn_status status, tn_error *err) {
+  const int64_t denied = s->denied_bytes;
+  s->denied_bytes = 0;
+  if (status != TN_OOM || denied == 0) return status;
+  char what[600];
+  snprintf(what, sizeof what, "%.*s", (int)sizeof what - 1, err->text);
+  *err = (tn_error){0};
+  return tn_error_set(err, TN_LIMIT, "%" PRId64 " bytes of memory are needed, but only %" PRId64 " are allowed: %s",
+                      denied, s->max_memory, what);
 }
 
 tn_status tn_rt_run(tn_rt_session *s, tn_error *err) {
@@ -105,9 +157,5 @@ tn_status tn_rt_run(tn_rt_session *s, tn_error *err) {
     if (!s->is_set[i])
       return tn_error_set(err, TN_MISMATCH, "input '%s' is missing (%s)", s->p->inputs[i].name,
                           s->p->inputs[i].type_text);
-  tn_rt_chunks_reset(&s->strings);
-  TN_TRY(run_entry(s, err));
-  TN_TRY(tn_rt_steps(s, 0, err));
-  s->runs++;
-  return TN_OK;
+  return tn_rt_denied(s, run_all(s, err), err);
 }

@@ -23,13 +23,13 @@ static void *session_carve(carver *c, size_t n, size_t size) {
 }
 
 typedef struct session_sizes {
-  size_t events, states, buffers_max, shape_bytes;
+  size_t events, states, buffers_max, shape_bytes, key;
   char *shape_data;
 } session_sizes;
 
 /* An event per value, one more per buffered value. */
 static bool session_measure(const tn_program *p, session_sizes *z) {
-  *z = (session_sizes){.events = p->n_values};
+  *z = (session_sizes){.events = p->n_values, .key = tn_rt_key_size(p)};
   for (uint32_t i = 0; i < p->n_values; i++) {
     const tn_pvalue *x = &p->values[i];
     size_t bytes;
@@ -63,6 +63,10 @@ static void session_layout(tn_rt_session *s, carver *c, session_sizes *z) {
   SESSION_ARRAY(intervals, p->n_buffers);
   SESSION_ARRAY(by_first, p->n_buffers);
   SESSION_ARRAY(by_last, p->n_buffers);
+  SESSION_ARRAY(buffer_base, p->n_buffers);
+  SESSION_ARRAY(user_outputs, p->n_outputs);
+  SESSION_ARRAY(key, z->key);
+  SESSION_ARRAY(bound, s->n_bound);
   SESSION_ARRAY(planner.nodes, tn_planner_nodes(z->buffers_max));
   SESSION_ARRAY(planner.node_of, z->buffers_max);
   SESSION_ARRAY(planner.order, z->buffers_max);
@@ -277,11 +281,18 @@ static void session_states(tn_rt_session *s) {
 }
 
 static tn_status session_fill(tn_rt_session *s, const tn_rt_options *o, tn_error *err) {
+  static const tn_rt_options plain = {.pool = {.threads = 1}};
   session_sizes z;
+  if (!o) o = &plain;
+  s->seed = o->seed;
+  s->max_memory = o->max_memory;
+  s->n_bound = o->shapes;
+  s->is_shrinking = o->is_shrinking;
   TN_TRY(session_memory(s, &z, err));
   TN_TRY(tn_flow_run(s->p, &s->flow, err));
-  TN_TRY(tn_pool_create(s->allocator, o ? o->threads : 1, &s->pool, err));
-  s->seed = o ? o->seed : 0;
+  s->pool = o->own_pool;
+  tn_pool_retain(s->pool);
+  if (!s->pool) TN_TRY(tn_pool_shared(&o->pool, &s->pool, err));
   session_values(s, &z);
   session_states(s);
   for (uint32_t i = 0; i < s->p->n_attrs; i++) session_attr(s, i);
@@ -301,8 +312,9 @@ tn_status tn_rt_session_create(tn_program *p, tn_allocator allocator, const tn_r
   s->total_bytes = (int64_t)sizeof *s;
   s->p = p;
   tn_program_retain(p);
-  const tn_status status = session_fill(s, o, err);
+  tn_status status = session_fill(s, o, err);
   if (status != TN_OK) {
+    status = tn_rt_denied(s, status, err);
     tn_rt_session_release(s);
     return status;
   }
@@ -310,16 +322,23 @@ tn_status tn_rt_session_create(tn_program *p, tn_allocator allocator, const tn_r
   return TN_OK;
 }
 
+/* Everything that a run makes. What is placed in it is placed anew by the next run. */
 static void session_drop_values(tn_rt_session *s) {
+  tn_rt_forget(s);
+  tn_rt_move_buffers_back(s);
   for (uint32_t i = 0; i < s->p->n_values; i++) {
     if (s->p->values[i].store != TN_STORE_LATE) continue; /* others own nothing */
     tn_rt_items_drop(s, &s->args[i]);
     tn_rt_drop(s, &s->blocks[i]);
   }
   for (uint32_t i = 0; i < s->p->n_steps; i++)
-    for (int j = 0; j < TN_RT_CACHES; j++) tn_rt_drop(s, &s->steps[i].cache[j]);
+    for (int j = 0; j < TN_RT_CACHES; j++) {
+      tn_rt_drop(s, &s->steps[i].cache[j]);
+      s->steps[i].cache_bytes[j] = 0;
+    }
   for (uint32_t i = 0; i < s->p->n_regions; i++) {
     tn_rt_drop(s, &s->regions[i].arena);
+    s->regions[i].is_planned = false;
     for (uint32_t j = 0; s->regions[i].states && j < s->p->regions[i].params.n; j++)
       for (int k = 0; k < 2; k++) {
         tn_rt_items_drop(s, &s->regions[i].states[j].slot[k].arg);
@@ -328,12 +347,17 @@ static void session_drop_values(tn_rt_session *s) {
   }
 }
 
+void tn_rt_trim(tn_rt_session *s) {
+  session_drop_values(s);
+  tn_rt_chunks_drop(s, &s->scratch);
+  tn_rt_chunks_drop(s, &s->strings);
+  s->is_bound = false;
+}
+
 void tn_rt_session_release(tn_rt_session *s) {
   if (!s) return;
   tn_pool_release(s->pool);
-  if (s->memory.ptr && s->flow_memory.ptr) session_drop_values(s);
-  tn_rt_chunks_drop(s, &s->scratch);
-  tn_rt_chunks_drop(s, &s->strings);
+  if (s->memory.ptr && s->flow_memory.ptr) tn_rt_trim(s);
   tn_rt_drop(s, &s->memory);
   tn_rt_drop(s, &s->flow_memory);
   tn_program_release(s->p);
@@ -345,11 +369,14 @@ void tn_rt_set_hook(tn_rt_session *s, tn_rt_hook hook, void *arg) {
   s->hook_arg = arg;
 }
 
-const tn_karg *tn_rt_output(const tn_rt_session *s, uint32_t i) { return &s->args[s->p->outputs[i].value]; }
+const tn_karg *tn_rt_output(const tn_rt_session *s, uint32_t i) {
+  return s->user_outputs[i].is_copied ? &s->user_outputs[i].arg : &s->args[s->p->outputs[i].value];
+}
 
 tn_rt_stats tn_rt_get_stats(const tn_rt_session *s) {
-  return (tn_rt_stats){s->binds, s->runs, (int64_t)s->regions[0].arena_bytes, (int64_t)s->regions[0].live_bytes,
-                       s->total_bytes};
+  return (tn_rt_stats){
+      s->binds,      s->runs, s->bind_hits, (int64_t)s->regions[0].arena_bytes, (int64_t)s->regions[0].live_bytes,
+      s->total_bytes};
 }
 
 tn_status tn_rt_set_symbol(tn_rt_session *s, const char *name, int64_t value, tn_error *err) {

@@ -51,6 +51,22 @@ typedef struct tn_rt_chunks { /* bump memory that is emptied and filled again in
   size_t current, used; /* next byte to give */
 } tn_rt_chunks;
 
+typedef struct tn_rt_bound { /* a shape that was bound */
+  uint64_t hash, used;       /* used: number of the bind; 0 = empty */
+  tn_rt_block memory;        /* of the arrays */
+  int64_t *key, *slots;
+  size_t *offsets; /* of the main region's buffers */
+  size_t arena_bytes, live_bytes;
+} tn_rt_bound;
+
+typedef struct tn_rt_user_output { /* memory of the caller for an output */
+  void *data;                      /* NULL: none */
+  size_t bytes;
+  bool is_in_place; /* the buffer of the value lies there */
+  bool is_copied;   /* `arg` is the output */
+  tn_karg arg;
+} tn_rt_user_output;
+
 struct tn_rt_session {
   tn_allocator allocator;
   tn_program *p;
@@ -77,8 +93,23 @@ struct tn_rt_session {
   tn_error kernel_error;
   tn_rt_hook hook;
   void *hook_arg;
+  tn_rt_bound *bound; /* the last shapes, n_bound of them */
+  uint32_t n_bound;
+  uint32_t key_size;
+  int64_t *key;              /* of the shape to be bound */
+  const tn_rt_bound *recall; /* while a kept shape is bound again */
+  tn_rt_user_output *user_outputs;
+  char **buffer_base; /* buffer of the main region -> where its values' data were placed, NULL: in the arena */
+  uint32_t n_user_outputs;
+  bool has_moved_buffers;
+  int64_t max_memory, denied_bytes; /* denied: what would have been needed when max_memory said no; 0 = not */
+  bool is_shrinking;
+  int cancelled; /* atomic */
+  int64_t deadline_ns, until_ns;
+  tn_rt_progress progress;
+  void *progress_arg;
   bool is_bound;
-  int64_t binds, runs, total_bytes;
+  int64_t binds, bind_hits, runs, total_bytes;
 };
 
 /* host.c: memory and the services for kernels. */
@@ -121,7 +152,25 @@ static inline bool tn_rt_is_sized(const tn_pvalue *x) {
   return x->kind == 0 && x->rank >= 0 && x->dims.n == (uint32_t)x->rank;
 }
 
+/* bound.c: shapes that were bound before. */
+size_t tn_rt_key_size(const tn_program *p); /* integers that tell the inputs of one bind from another's */
+/* Looks for the shape of the inputs in the kept ones: s->recall, or NULL. */
+void tn_rt_recall(tn_rt_session *s);
+/* Keeps what the main region has now; memory that ends is no error. */
+void tn_rt_keep(tn_rt_session *s);
+void tn_rt_forget(tn_rt_session *s);
+
+/* output.c: outputs in the caller's memory. */
+void tn_rt_move_buffers_back(tn_rt_session *s);
+/* After the layout of the main region, before anything that looks at addresses. */
+TN_MUST_CHECK tn_status tn_rt_move_buffers(tn_rt_session *s, tn_error *err);
+TN_MUST_CHECK tn_status tn_rt_copy_outputs(tn_rt_session *s, tn_error *err); /* after a run */
+
 /* run.c */
+/* OOM that came from max_memory, as LIMIT with both sizes; other statuses as they are. */
+tn_status tn_rt_denied(tn_rt_session *s, tn_status status, tn_error *err);
+/* CANCELLED when the run is to end now. */
+TN_MUST_CHECK tn_status tn_rt_watch(tn_rt_session *s, tn_error *err);
 TN_MUST_CHECK tn_status tn_rt_steps(tn_rt_session *s, uint32_t region, tn_error *err);
 /* control.c */
 TN_MUST_CHECK tn_status tn_rt_control(tn_rt_session *s, uint32_t step, tn_error *err);

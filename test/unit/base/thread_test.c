@@ -1,6 +1,9 @@
 #include "base/thread.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "test.h"
@@ -135,5 +138,79 @@ TEST(clock_and_processors) {
   CHECK(tn_cpu_count() >= 1);
   tn_pool *pool = make_pool(0);
   CHECK_EQ_I(tn_pool_threads(pool), tn_cpu_count());
+  tn_pool_release(pool);
+}
+
+static void share_add(void *arg, int64_t begin, int64_t end, int worker) {
+  int *sum = arg;
+  (void)worker;
+  for (int64_t i = begin; i < end; i++) sum[i] += (int)i;
+}
+
+static void *share_main(void *arg) {
+  tn_pool *pool = arg;
+  for (int round = 0; round < 200; round++) {
+    int sum[64] = {0};
+    tn_pool_for(pool, 64, 1, share_add, sum);
+    for (int i = 0; i < 64; i++)
+      if (sum[i] != i) return arg;
+  }
+  return NULL;
+}
+
+TEST(many_callers_share_a_pool) {
+  tn_error err = {0};
+  tn_pool *pool, *same, *other;
+  const tn_pool_options three = {.threads = 3, .spin_us = -1}, two = {.threads = 2, .spin_us = 0, .is_bound = true};
+  CHECK_EQ_I(tn_pool_shared(&three, &pool, &err), TN_OK);
+  CHECK_EQ_I(tn_pool_shared(&three, &same, &err), TN_OK);
+  CHECK_EQ_I(tn_pool_shared(&two, &other, &err), TN_OK);
+  CHECK(pool == same && pool != other);
+  pthread_t threads[4];
+  for (int i = 0; i < 4; i++) CHECK_EQ_I(pthread_create(&threads[i], NULL, share_main, i < 3 ? pool : other), 0);
+  for (int i = 0; i < 4; i++) {
+    void *bad;
+    CHECK_EQ_I(pthread_join(threads[i], &bad), 0);
+    CHECK(!bad);
+  }
+  tn_pool_release(same);
+  CHECK(!share_main(pool)); /* still there */
+  tn_pool_release(pool);
+  tn_pool_release(other);
+  CHECK_EQ_I(tn_pool_shared(&(tn_pool_options){.threads = 1}, &pool, &err), TN_OK);
+  CHECK(!pool);
+}
+
+TEST(a_forked_child_works_alone) {
+  tn_error err = {0};
+  tn_pool *pool;
+  CHECK_EQ_I(tn_pool_shared(&(tn_pool_options){.threads = 2, .spin_us = -1}, &pool, &err), TN_OK);
+  CHECK(!share_main(pool));
+  const pid_t child = fork();
+  if (child == 0) {
+    tn_pool *own = NULL;
+    const bool ok = !share_main(pool) &&
+                    tn_pool_shared(&(tn_pool_options){.threads = 2, .spin_us = -1}, &own, &err) == TN_OK &&
+                    own != pool && !share_main(own);
+    tn_pool_release(own);
+    tn_pool_release(pool);
+    _exit(ok ? 0 : 1);
+  }
+  int status = -1;
+  CHECK(child > 0 && waitpid(child, &status, 0) == child);
+  CHECK_EQ_I(status, 0);
+  CHECK(!share_main(pool));
+  tn_pool_release(pool);
+}
+
+TEST(idle_threads_sleep) {
+  tn_pool *pool = make_pool(tn_cpu_count() > 1 ? 2 : 1);
+  CHECK(!share_main(pool));
+  struct timespec before, after;
+  (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &before);
+  usleep(300000);
+  (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &after);
+  const double used = (double)(after.tv_sec - before.tv_sec) + (double)(after.tv_nsec - before.tv_nsec) * 1e-9;
+  CHECK(used < 0.003); /* a hundredth */
   tn_pool_release(pool);
 }
