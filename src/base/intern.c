@@ -4,35 +4,28 @@
 #include "base/checked.h"
 #include "base/hash.h"
 
-typedef struct intern_head {
-  uint64_t hash;
-  size_t len;
-} intern_head;
+void tn_intern_init(tn_intern *t, tn_arena *arena) { *t = (tn_intern){.arena = arena}; }
 
-void tn_intern_init(tn_intern *t, tn_arena *arena) { *t = (tn_intern){arena, NULL, 0, 0}; }
+static const tn_intern_head *intern_head(const char *z) { return (const tn_intern_head *)(const void *)z - 1; }
 
-static intern_head intern_head_of(const char *z) {
-  intern_head h;
-  memcpy(&h, z - sizeof h, sizeof h);
-  return h;
+static bool intern_is(const char *z, tn_str s, uint64_t hash) {
+  const tn_intern_head *const h = intern_head(z);
+  return h->hash == hash && h->len == s.len && (s.len == 0 || memcmp(z, s.ptr, s.len) == 0);
 }
 
 static size_t intern_probe(const tn_intern *t, tn_str s, uint64_t hash) {
   size_t i = (size_t)hash & (t->n_slots - 1);
-  for (; t->slots[i]; i = (i + 1) & (t->n_slots - 1)) {
-    const intern_head h = intern_head_of(t->slots[i]);
-    if (h.hash == hash && h.len == s.len && (s.len == 0 || memcmp(t->slots[i], s.ptr, s.len) == 0)) break;
-  }
+  while (t->slots[i] && !intern_is(t->slots[i], s, hash)) i = (i + 1) & (t->n_slots - 1);
   return i;
 }
 
-static void intern_rehash(tn_intern *t) {
+static void intern_rehash(tn_intern *t, size_t n_new) {
   const char **old = t->slots;
-  const size_t n_old = t->n_slots, n_new = n_old ? n_old * 2 : 64;
+  const size_t n_old = t->n_slots;
   const char **slots = tn_arena_zero(t->arena, n_new, sizeof slots[0]);
   for (size_t k = 0; k < n_old; k++) {
     if (!old[k]) continue;
-    size_t i = (size_t)intern_head_of(old[k]).hash & (n_new - 1);
+    size_t i = (size_t)intern_head(old[k])->hash & (n_new - 1);
     while (slots[i]) i = (i + 1) & (n_new - 1);
     slots[i] = old[k];
   }
@@ -40,13 +33,18 @@ static void intern_rehash(tn_intern *t) {
   t->n_slots = n_new;
 }
 
-const char *tn_intern_str(tn_intern *t, tn_str s) {
-  if (t->n * 2 >= t->n_slots) intern_rehash(t);
-  const intern_head h = {tn_hash_bytes(s.ptr, s.len, 0), s.len};
-  const size_t slot = intern_probe(t, s, h.hash);
-  if (t->slots[slot]) return t->slots[slot];
+void tn_intern_reserve(tn_intern *t, size_t n) {
+  size_t n_slots = t->n_slots ? t->n_slots : 64;
+  if (n > UINT32_MAX / 4) return;
+  while (n_slots <= 2 * (t->n + n)) n_slots *= 2;
+  if (n_slots > t->n_slots) intern_rehash(t, n_slots);
+}
+
+static const char *intern_add(tn_intern *t, tn_str s, uint64_t hash, size_t slot) {
+  const tn_intern_head h = {hash, (uint32_t)s.len, (uint32_t)t->n};
   size_t bytes;
-  if (!tn_add_size(s.len, sizeof h + 1, &bytes)) bytes = SIZE_MAX; /* cannot be had: ends in the arena's way out */
+  if (t->n > UINT32_MAX - 2 || s.len > UINT32_MAX || !tn_add_size(s.len, sizeof h + 1, &bytes))
+    bytes = SIZE_MAX; /* cannot be had: ends in the arena's way out */
   char *p = tn_arena_alloc(t->arena, bytes, 1);
   memcpy(p, &h, sizeof h);
   p += sizeof h;
@@ -55,6 +53,16 @@ const char *tn_intern_str(tn_intern *t, tn_str s) {
   t->slots[slot] = p;
   t->n++;
   return p;
+}
+
+/* Names are asked for again soon after they came: those of late are found without the table. */
+const char *tn_intern_str(tn_intern *t, tn_str s) {
+  const uint64_t hash = tn_hash_bytes(s.ptr, s.len, 0);
+  const char **const recent = &t->recent[hash % TN_INTERN_RECENT];
+  if (*recent && intern_is(*recent, s, hash)) return *recent;
+  if (t->n * 2 >= t->n_slots) intern_rehash(t, t->n_slots ? t->n_slots * 2 : 64);
+  const size_t slot = intern_probe(t, s, hash);
+  return *recent = t->slots[slot] ? t->slots[slot] : intern_add(t, s, hash, slot);
 }
 
 const char *tn_intern_find(const tn_intern *t, tn_str s) {

@@ -58,6 +58,18 @@ void tn_text_printf(tn_text *t, const char *fmt, ...) {
   va_end(ap);
 }
 
+void tn_text_i64(tn_text *t, int64_t v) {
+  char digits[20];
+  size_t n = sizeof digits;
+  uint64_t rest = v < 0 ? (uint64_t)0 - (uint64_t)v : (uint64_t)v;
+  do {
+    digits[--n] = (char)('0' + rest % 10);
+    rest /= 10;
+  } while (rest);
+  if (v < 0) tn_text_addz(t, "-");
+  tn_text_add(t, (tn_str){digits + n, sizeof digits - n});
+}
+
 const char *tn_text_z(tn_text *t) { return t->ptr ? t->ptr : ""; }
 
 /* Length of the well-formed UTF-8 sequence at s[i], 0 when there is none (overlong and surrogates included). */

@@ -17,7 +17,8 @@ void tn_text_addz(tn_text *t, const char *z);
 void tn_text_printf(tn_text *t, const char *fmt, ...) TN_PRINTF(2, 3);
 void tn_text_quote(tn_text *t, tn_str s); /* "..." with \" \\ \n \t \xNN: what the lexer reads back */
 void tn_text_json(tn_text *t, tn_str s);  /* a JSON string; bytes that are no UTF-8 become U+FFFD */
-void tn_text_f64(tn_text *t, double v);   /* shortest that reads back the same; inf, -inf, nan */
+void tn_text_i64(tn_text *t, int64_t v);
+void tn_text_f64(tn_text *t, double v); /* shortest that reads back the same; inf, -inf, nan */
 void tn_text_f32(tn_text *t, float v);
 const char *tn_text_z(tn_text *t); /* never NULL */
 

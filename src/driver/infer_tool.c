@@ -82,7 +82,7 @@ static void infer_put_shape(tn_text *t, tn_graph *g, const tn_type *type) {
   for (int j = 0; j < type->rank; j++) {
     if (j) tn_text_addz(t, ", ");
     if (tn_sym_is_int(type->dims[j]))
-      tn_text_printf(t, "%lld", (long long)type->dims[j]->k);
+      tn_text_i64(t, type->dims[j]->k);
     else
       tn_text_json(t, tn_str_of(tn_sym_text(g->syms, type->dims[j])));
   }
@@ -156,7 +156,8 @@ static void infer_put_table(tn_text *t, tn_graph *g, tn_value *const *values) {
   }
   for (uint32_t i = 0; i < g->n_values; i++) {
     if (!values[i]) continue;
-    tn_text_printf(t, "%s: ", values[i]->name);
+    tn_text_addz(t, values[i]->name);
+    tn_text_addz(t, ": ");
     tn_type_print(g->syms, t, &values[i]->type);
     tn_text_addz(t, "\n");
   }

@@ -22,17 +22,23 @@ typedef enum tn_attr_kind {
 
 typedef struct tn_attr {
   tn_attr_kind kind;
-  int64_t i; /* INT, DTYPE */
-  double f;  /* FLOAT: a float32 value, exactly */
-  tn_str s;  /* STR */
-  int64_t n; /* INTS, FLOATS, STRS, TENSORS */
-  const int64_t *ints;
-  const double *floats;
-  const tn_str *strs;
-  const tn_lit *tensor;
-  const tn_lit *const *tensors;
-  const tn_type *type;
-  const void *region; /* importer's own */
+  union {
+    tn_str s; /* STR */
+    struct {
+      union {
+        int64_t i; /* INT, DTYPE */
+        double f;  /* FLOAT: a float32 value, exactly */
+        const int64_t *ints;
+        const double *floats;
+        const tn_str *strs;
+        const tn_lit *tensor;
+        const tn_lit *const *tensors;
+        const tn_type *type;
+        const void *region; /* importer's own */
+      };
+      int64_t n; /* INTS, FLOATS, STRS, TENSORS */
+    };
+  };
 } tn_attr;
 
 const char *tn_attr_kind_name(tn_attr_kind k); /* "an int", "a list of floats" */

@@ -15,12 +15,14 @@ static void *edit_append(tn_arena *a, void *at, int n, size_t size) {
   return grown;
 }
 
+static void *edit_array(tn_arena *a, int n, size_t size) { return n > 0 ? tn_arena_zero(a, (size_t)n, size) : NULL; }
+
 static const char *edit_free_name(tn_graph *g, const char *stem) {
   uint64_t next = 1;
   (void)tn_map_find(&g->name_next, tn_map_key(stem), &next);
   for (;; next++) {
     const char *name = tn_ctx_namez(g->ctx, tn_arena_printf(&g->ctx->arena, "%s_%llu", stem, (unsigned long long)next));
-    if (tn_map_find_ptr(&g->value_names, name)) continue;
+    if (tn_map_find_name(&g->value_names, name)) continue;
     tn_map_set(&g->ctx->arena, &g->name_next, tn_map_key(stem), next + 1);
     return name;
   }
@@ -29,15 +31,17 @@ static const char *edit_free_name(tn_graph *g, const char *stem) {
 static void edit_bind_name(tn_graph *g, tn_value *v, const char *name, bool made) {
   v->name = name;
   v->name_made = made;
-  tn_map_set_ptr(&g->ctx->arena, &g->value_names, name, v);
+  tn_map_set_name(&g->ctx->arena, &g->value_names, name, v);
 }
 
 static void edit_make_name(tn_graph *g, tn_value *v) {
   const char *name = tn_ctx_namez(g->ctx, tn_arena_printf(&g->ctx->arena, "v%u", v->id));
-  edit_bind_name(g, v, tn_map_find_ptr(&g->value_names, name) ? edit_free_name(g, name) : name, true);
+  edit_bind_name(g, v, tn_map_find_name(&g->value_names, name) ? edit_free_name(g, name) : name, true);
 }
 
-static void edit_drop_name(tn_graph *g, tn_value *v) { tn_map_set_ptr(&g->ctx->arena, &g->value_names, v->name, NULL); }
+static void edit_drop_name(tn_graph *g, tn_value *v) {
+  tn_map_set_name(&g->ctx->arena, &g->value_names, v->name, NULL);
+}
 
 static void edit_set_name(tn_graph *g, tn_value *v, const char *name) {
   if (!name || !name[0]) {
@@ -45,7 +49,7 @@ static void edit_set_name(tn_graph *g, tn_value *v, const char *name) {
     return;
   }
   const char *wanted = tn_ctx_namez(g->ctx, name);
-  tn_value *holder = tn_map_find_ptr(&g->value_names, wanted);
+  tn_value *holder = tn_map_find_name(&g->value_names, wanted);
   if (holder && !holder->name_made) {
     edit_bind_name(g, v, edit_free_name(g, wanted), false);
     return;
@@ -169,7 +173,7 @@ static void edit_remove(tn_node *node) {
 
 static void edit_fill_attrs(tn_arena *a, tn_node *node) {
   const int n = tn_op_n_attrs(node->op);
-  node->attrs = TN_NEW_ARRAY(a, tn_attr, n > 0 ? n : 1);
+  node->attrs = edit_array(a, n, sizeof(tn_attr));
   for (int i = 0; i < n; i++) (void)tn_attr_row_default(&node->op->attrs[i], &node->attrs[i]);
 }
 
@@ -184,8 +188,9 @@ static void edit_fill_regions(tn_graph *g, tn_node *node) {
   }
 }
 
-tn_node *tn_edit_add_node(tn_region *r, tn_node *before, const tn_op *op, tn_value *const *in, int n_in, int n_out,
-                          tn_loc loc) {
+/* names NULL: all outputs are there, under names made up. */
+static tn_node *edit_add_node(tn_region *r, tn_node *before, const tn_op *op, tn_value *const *in, int n_in,
+                              const char *const *names, int n_out, tn_loc loc) {
   tn_graph *g = r->graph;
   tn_arena *a = &g->ctx->arena;
   tn_node *node = TN_NEW(a, tn_node);
@@ -194,19 +199,30 @@ tn_node *tn_edit_add_node(tn_region *r, tn_node *before, const tn_op *op, tn_val
   node->loc = loc;
   node->n_in = n_in;
   node->n_out = n_out;
-  node->in = TN_NEW_ARRAY(a, tn_value *, n_in > 0 ? n_in : 1);
-  node->uses = TN_NEW_ARRAY(a, tn_use, n_in > 0 ? n_in : 1);
-  node->out = TN_NEW_ARRAY(a, tn_value *, n_out > 0 ? n_out : 1);
+  node->in = edit_array(a, n_in, sizeof(tn_value *));
+  node->uses = edit_array(a, n_in, sizeof(tn_use));
+  node->out = edit_array(a, n_out, sizeof(tn_value *));
   edit_insert(r, node, before);
   for (int i = 0; i < n_in; i++) {
     node->uses[i] = (tn_use){.node = node, .index = i};
     edit_put(&node->in[i], &node->uses[i], in[i]);
   }
-  for (int i = 0; i < n_out; i++) node->out[i] = edit_new_value(r, NULL, node, i);
+  for (int i = 0; i < n_out; i++)
+    if (!names || names[i]) node->out[i] = edit_new_value(r, names ? names[i] : NULL, node, i);
   edit_fill_attrs(a, node);
   edit_fill_regions(g, node);
   g->edits++;
   return node;
+}
+
+tn_node *tn_edit_add_node(tn_region *r, tn_node *before, const tn_op *op, tn_value *const *in, int n_in, int n_out,
+                          tn_loc loc) {
+  return edit_add_node(r, before, op, in, n_in, NULL, n_out, loc);
+}
+
+tn_node *tn_edit_add_named_node(tn_region *r, tn_node *before, const tn_op *op, tn_value *const *in, int n_in,
+                                const char *const *names, int n_out, tn_loc loc) {
+  return edit_add_node(r, before, op, in, n_in, names, n_out, loc);
 }
 
 void tn_edit_set_attr(tn_node *node, const char *name, tn_attr value) {

@@ -159,7 +159,8 @@ static tn_status import_regions(tn_import *im, tn_node *node) {
 tn_status tn_import_same(tn_import *im) {
   int n_in = im->n_in;
   while (n_in > 0 && !im->in[n_in - 1]) n_in--;
-  tn_node *node = tn_edit_add_node(im->region, NULL, im->row->op, im->in, n_in, import_last_present(im), im->loc);
+  tn_node *node = tn_edit_add_named_node(im->region, NULL, im->row->op, im->in, n_in, im->out_names,
+                                         import_last_present(im), im->loc);
   for (int i = 0; i < node->n_out; i++)
     if (!im->out_present[i]) tn_edit_drop_output(node, i);
   TN_TRY(tn_import_copy_attrs(im, node));

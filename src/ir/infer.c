@@ -119,11 +119,15 @@ static tn_status infer_check_shape(tn_rule *r, int i) {
   if (!tn_type_has_rank(t)) return TN_OK;
   if (t->rank > TN_MAX_RANK)
     return tn_rule_fail(r, TN_LIMIT, "output %d has rank %d, the most is %d", i, t->rank, TN_MAX_RANK);
-  tn_sym *dims = tn_rule_dims(r, t->rank);
+  bool large = false;
   for (int j = 0; j < t->rank; j++) {
     TN_TRY(infer_check_dim(r, i, j, t->dims[j]));
-    dims[j] = infer_bound_size(r, t->dims[j], r->node->out[i] ? r->node->out[i]->name : "u");
+    large |= t->dims[j]->size > TN_SYM_MAX_SIZE;
   }
+  if (!large) return TN_OK;
+  tn_sym *dims = tn_rule_dims(r, t->rank);
+  for (int j = 0; j < t->rank; j++)
+    dims[j] = infer_bound_size(r, t->dims[j], r->node->out[i] ? r->node->out[i]->name : "u");
   t->dims = dims;
   return TN_OK;
 }
@@ -131,7 +135,9 @@ static tn_status infer_check_shape(tn_rule *r, int i) {
 static void infer_bound_content(tn_rule *r, int i) {
   tn_type *t = &r->out[i];
   const int64_t n = tn_type_content_count(t);
-  if (n == 0) return;
+  bool large = false;
+  for (int64_t k = 0; k < n; k++) large |= t->content[k].sym && t->content[k].sym->size > TN_SYM_MAX_SIZE;
+  if (!large) return;
   tn_elem *own = tn_rule_elems(r, n);
   for (int64_t k = 0; k < n; k++) {
     own[k] = t->content[k];
@@ -291,8 +297,12 @@ tn_status tn_infer_node(tn_graph *g, tn_node *node) {
   TN_TRY(infer_count(g, node));
   TN_TRY(infer_pin_ranks(g, node));
   tn_arena *a = &g->ctx->arena;
-  const tn_type **in = TN_NEW_ARRAY(a, const tn_type *, node->n_in > 0 ? node->n_in : 1);
-  bool *present = TN_NEW_ARRAY(a, bool, node->n_out > 0 ? node->n_out : 1);
+  const tn_type *few_in[8];
+  tn_type few_out[4] = {{0}};
+  bool few_present[4];
+  const bool few = (size_t)node->n_out <= TN_COUNT(few_out);
+  const tn_type **in = (size_t)node->n_in <= TN_COUNT(few_in) ? few_in : TN_NEW_ARRAY(a, const tn_type *, node->n_in);
+  bool *present = few ? few_present : TN_NEW_ARRAY(a, bool, node->n_out);
   for (int i = 0; i < node->n_in; i++) in[i] = node->in[i] ? &node->in[i]->type : NULL;
   for (int i = 0; i < node->n_out; i++) present[i] = node->out[i] != NULL;
   tn_rule r = {.ctx = g->ctx,
@@ -303,7 +313,7 @@ tn_status tn_infer_node(tn_graph *g, tn_node *node) {
                .n_in = node->n_in,
                .n_out = node->n_out,
                .in = in,
-               .out = TN_NEW_ARRAY(a, tn_type, node->n_out > 0 ? node->n_out : 1),
+               .out = few ? few_out : TN_NEW_ARRAY(a, tn_type, node->n_out),
                .out_present = present};
   TN_TRY(infer_check_schema(&r));
   TN_TRY(infer_run_rules(&r));

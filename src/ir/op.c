@@ -43,7 +43,13 @@ bool tn_attr_row_default(const tn_attr_row *row, tn_attr *out) {
   if (row->required || !has) return false;
   if (row->kind != TN_ATTR_INT && row->kind != TN_ATTR_DTYPE && row->kind != TN_ATTR_FLOAT && row->kind != TN_ATTR_STR)
     return false;
-  *out = (tn_attr){.kind = row->kind, .i = row->i, .f = (double)(float)row->f, .s = tn_str_of(row->s ? row->s : "")};
+  out->kind = row->kind;
+  if (row->kind == TN_ATTR_FLOAT)
+    out->f = (double)(float)row->f;
+  else if (row->kind == TN_ATTR_STR)
+    out->s = tn_str_of(row->s ? row->s : "");
+  else
+    out->i = row->i;
   return true;
 }
 

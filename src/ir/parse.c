@@ -214,10 +214,14 @@ static tn_status irparse_attr_list(irparse *p, tn_attr *a) {
       tn_vec_push(arena, &tensors, l);
     }
   }
-  a->ints = ints.at;
-  a->floats = floats.at;
-  a->strs = strs.at;
-  a->tensors = tensors.at;
+  if (a->kind == TN_ATTR_INTS)
+    a->ints = ints.at;
+  else if (a->kind == TN_ATTR_FLOATS)
+    a->floats = floats.at;
+  else if (a->kind == TN_ATTR_STRS)
+    a->strs = strs.at;
+  else
+    a->tensors = tensors.at;
   return TN_OK;
 }
 

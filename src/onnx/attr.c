@@ -140,16 +140,14 @@ static tn_status attr_resolve(const tn_onnx_frame *frame, const tn_onnx_attr *at
 }
 
 tn_status tn_onnx_read_attrs(const tn_onnx_frame *frame, const tn_onnx_attr *attrs, int n, tn_loc loc,
-                             tn_import_attr **out, int *out_n) {
-  tn_import_attr *values = TN_NEW_ARRAY(&frame->imp->ctx->arena, tn_import_attr, n + 1);
+                             tn_import_attr *out, int *out_n) {
   int n_found = 0;
   for (int i = 0; i < n; i++) {
     bool found;
-    values[n_found].name = attrs[i].name;
-    TN_TRY(attr_resolve(frame, &attrs[i], loc, &values[n_found].value, &found));
+    out[n_found].name = attrs[i].name;
+    TN_TRY(attr_resolve(frame, &attrs[i], loc, &out[n_found].value, &found));
     n_found += found;
   }
-  *out = values;
   *out_n = n_found;
   return TN_OK;
 }

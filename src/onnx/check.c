@@ -16,6 +16,25 @@ int64_t tn_onnx_version_of(const tn_onnx_model *m, const tn_onnx_function *f, co
   return own ? own : tn_onnx_opset_of(m->opsets, m->n_opsets, domain);
 }
 
+/* The same few operators come again and again: each is looked up once, as long as its version stays. */
+const tn_onnx_row *tn_onnx_find_row(tn_onnx_model *m, const tn_onnx_node *node, int64_t version, bool *out_known) {
+  const uint64_t key = (uint64_t)tn_intern_id(node->op) << 32 | tn_intern_id(node->domain);
+  uint64_t at;
+  if (tn_map_find(&m->rows, key, &at) && m->rows_seen.at[at].version == version) {
+    if (out_known) *out_known = true;
+    return m->rows_seen.at[at].row;
+  }
+  const tn_onnx_row *row = tn_onnx_find(node->domain, node->op, version, out_known);
+  if (!row) return NULL;
+  if (tn_map_find(&m->rows, key, &at)) {
+    m->rows_seen.at[at] = (tn_onnx_row_seen){version, row};
+    return row;
+  }
+  tn_map_set(&m->ctx->arena, &m->rows, key, m->rows_seen.n);
+  tn_vec_push(&m->ctx->arena, &m->rows_seen, (tn_onnx_row_seen){version, row});
+  return row;
+}
+
 static bool check_domain_known(const char *domain) {
   for (int i = 0; i < tn_onnx_count(); i++)
     if (strcmp(tn_onnx_at(i)->domain, domain) == 0) return true;
@@ -62,7 +81,7 @@ static void check_node(check_walk *w, const tn_onnx_node *node) {
     return;
   }
   if (version == 0) version = check_missing_import(w, node);
-  if (tn_onnx_find(node->domain, node->op, version, &known)) return;
+  if (tn_onnx_find_row(w->model, node, version, &known)) return;
   const tn_status s = check_refuse(w, node, version, known);
   if (w->status == TN_OK) w->status = s;
 }

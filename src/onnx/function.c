@@ -48,16 +48,16 @@ static tn_status function_outputs(const tn_onnx_frame *inner, const tn_onnx_func
 tn_status tn_onnx_expand(const tn_onnx_frame *frame, tn_onnx_function *f, const tn_onnx_node *node, tn_loc loc,
                          tn_value *const *in, tn_region *region, tn_value **out) {
   tn_ctx *ctx = frame->imp->ctx;
-  tn_map values = {0};
-  tn_import_attr *attrs;
+  tn_map values = {.by_id = true};
+  tn_import_attr *attrs = TN_NEW_ARRAY(&ctx->arena, tn_import_attr, node->n_attrs + 1);
   tn_onnx_call call = {.function = f, .prefix = function_prefix(frame, node, loc)};
   tn_onnx_frame inner = {.imp = frame->imp, .call = &call, .values = &values, .depth = frame->depth + 1};
   TN_TRY(function_check_call(frame, f, node, loc));
-  TN_TRY(tn_onnx_read_attrs(frame, node->attrs, node->n_attrs, loc, &attrs, &call.n_attrs));
+  TN_TRY(tn_onnx_read_attrs(frame, node->attrs, node->n_attrs, loc, attrs, &call.n_attrs));
   call.attrs = attrs;
   function_warn_attrs(frame, f, attrs, call.n_attrs, loc);
   for (int i = 0; i < f->body.n_inputs; i++)
-    tn_map_set_ptr(&ctx->arena, &values, f->body.inputs[i].name, i < node->n_in ? in[i] : NULL);
+    tn_map_set_name(&ctx->arena, &values, f->body.inputs[i].name, i < node->n_in ? in[i] : NULL);
   f->active = true;
   const tn_status status = tn_onnx_import_nodes(&inner, &f->body, region);
   f->active = false;

@@ -161,6 +161,7 @@ tn_status tn_onnx_read_graph(tn_ctx *ctx, tn_bytes bytes, int depth, tn_onnx_gra
   TN_TRY(graph_read_ports(ctx, &g.input, "input", &out->inputs, &out->n_inputs));
   TN_TRY(graph_read_ports(ctx, &g.output, "output", &out->outputs, &out->n_outputs));
   TN_TRY(graph_read_ports(ctx, &g.value_info, "value", &out->infos, &out->n_infos));
+  tn_intern_reserve(&ctx->names, g.initializer.n + g.node.n);
   TN_TRY(graph_read_inits(ctx, &g, out));
   TN_TRY(graph_read_nodes(ctx, &g.node, depth, out));
   return tn_onnx_link_graph(ctx, out);

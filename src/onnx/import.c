@@ -6,7 +6,7 @@ enum { IMPORT_EXPAND_FREE = 100000, IMPORT_EXPAND_FACTOR = 100 }; /* nodes that 
 bool tn_onnx_lookup(const tn_onnx_frame *frame, const char *name, tn_value **out) {
   uint64_t v;
   for (; frame; frame = frame->up) {
-    if (!tn_map_find(frame->values, tn_map_key(name), &v)) continue;
+    if (!tn_map_find(frame->values, tn_intern_id(name), &v)) continue;
     *out = (tn_value *)(uintptr_t)v;
     return true;
   }
@@ -15,7 +15,7 @@ bool tn_onnx_lookup(const tn_onnx_frame *frame, const char *name, tn_value **out
 }
 
 static void import_define(tn_onnx_frame *frame, const char *name, tn_value *v) {
-  tn_map_set_ptr(&frame->imp->ctx->arena, frame->values, name, v);
+  tn_map_set_name(&frame->imp->ctx->arena, frame->values, name, v);
 }
 
 /* A value's name in the graph: inside a function with the call before it. */
@@ -37,7 +37,7 @@ static tn_loc import_loc(const tn_onnx_frame *frame, const tn_onnx_node *node) {
 /* What the file says of a value's type, if anything. A shape that is not wholly told is left out: a dim of a result has
  * to be an expression. */
 static tn_status import_claim(tn_onnx_frame *frame, const char *name, tn_value *v) {
-  const tn_onnx_port *port = tn_map_find_ptr(&frame->claims, name);
+  const tn_onnx_port *port = tn_map_find_name(&frame->claims, name);
   tn_type type;
   if (!port || !port->type.ptr || v->type.kind != TN_TYPE_UNKNOWN) return TN_OK;
   TN_TRY(
@@ -62,7 +62,7 @@ static tn_status import_inputs(tn_onnx_frame *frame, const tn_onnx_node *node, t
 
 /* Values that the node made bear the model's names; what it only passes on keeps its own. */
 static tn_status import_outputs(tn_onnx_frame *frame, const tn_onnx_node *node, tn_loc loc, uint32_t first_new,
-                                tn_value *const *out) {
+                                const char *const *names, tn_value *const *out) {
   for (int i = 0; i < node->n_out; i++) {
     if (!node->out[i]) continue;
     if (!out[i])
@@ -70,10 +70,38 @@ static tn_status import_outputs(tn_onnx_frame *frame, const tn_onnx_node *node, 
                      node->out[i]);
     import_define(frame, node->out[i], out[i]);
     if (out[i] == &frame->imp->lost || out[i]->id < first_new) continue;
-    tn_edit_name_value(out[i], import_full_name(frame, node->out[i]));
+    tn_edit_name_value(out[i], names[i]);
     TN_TRY(import_claim(frame, node->out[i], out[i]));
   }
   return TN_OK;
+}
+
+/* What an importer sees of a node: on the stack for nodes of the usual size. */
+typedef struct import_slots {
+  tn_value **in, **out;
+  bool *present;
+  const char **names; /* of the outputs in the graph; NULL: absent */
+  tn_import_attr *attrs;
+  tn_value *few_in[8], *few_out[4];
+  bool few_present[4];
+  const char *few_names[4];
+  tn_import_attr few_attrs[4];
+} import_slots;
+
+static void import_slots_init(import_slots *s, const tn_onnx_frame *frame, const tn_onnx_node *node) {
+  tn_arena *a = &frame->imp->ctx->arena;
+  memset(s, 0, sizeof *s);
+  const bool few_out = (size_t)node->n_out <= TN_COUNT(s->few_out);
+  s->in = (size_t)node->n_in <= TN_COUNT(s->few_in) ? s->few_in : TN_NEW_ARRAY(a, tn_value *, node->n_in);
+  s->out = few_out ? s->few_out : TN_NEW_ARRAY(a, tn_value *, node->n_out);
+  s->present = few_out ? s->few_present : TN_NEW_ARRAY(a, bool, node->n_out);
+  s->names = few_out ? s->few_names : TN_NEW_ARRAY(a, const char *, node->n_out);
+  s->attrs =
+      (size_t)node->n_attrs <= TN_COUNT(s->few_attrs) ? s->few_attrs : TN_NEW_ARRAY(a, tn_import_attr, node->n_attrs);
+  for (int i = 0; i < node->n_out; i++) {
+    s->present[i] = node->out[i] != NULL;
+    if (node->out[i]) s->names[i] = import_full_name(frame, node->out[i]);
+  }
 }
 
 static tn_status import_build_region(tn_import *im, const tn_attr *attr, tn_region *into);
@@ -87,16 +115,14 @@ static tn_status import_check_nodes(tn_ctx *ctx, const tn_node *node, tn_loc loc
   return TN_OK;
 }
 
-static tn_status import_operator(tn_onnx_frame *frame, const tn_onnx_node *node, tn_loc loc, tn_value **in,
-                                 tn_region *region, tn_value **out) {
+static tn_status import_operator(tn_onnx_frame *frame, const tn_onnx_node *node, tn_loc loc, import_slots *s,
+                                 tn_region *region) {
   tn_onnx_importer *imp = frame->imp;
   const tn_onnx_function *f = frame->call ? frame->call->function : NULL;
   const int64_t imported = tn_onnx_version_of(imp->model, f, node->domain);
   const int64_t version = imported ? imported : 1;
-  const tn_onnx_row *row = tn_onnx_find(node->domain, node->op, version, NULL);
+  const tn_onnx_row *row = tn_onnx_find_row(imp->model, node, version, NULL);
   if (!row) return tn_fail(imp->ctx, TN_UNSUPPORTED, loc, "operator is not supported");
-  bool *present = TN_NEW_ARRAY(&imp->ctx->arena, bool, node->n_out + 1);
-  for (int i = 0; i < node->n_out; i++) present[i] = node->out[i] != NULL;
   tn_import im = {
       .ctx = imp->ctx,
       .graph = imp->graph,
@@ -106,13 +132,15 @@ static tn_status import_operator(tn_onnx_frame *frame, const tn_onnx_node *node,
       .version = version,
       .n_in = node->n_in,
       .n_out = node->n_out,
-      .in = in,
-      .out = out,
-      .out_present = present,
+      .in = s->in,
+      .out = s->out,
+      .out_present = s->present,
+      .out_names = s->names,
+      .attrs = s->attrs,
       .build_region = import_build_region,
       .reader = frame,
   };
-  TN_TRY(tn_onnx_read_attrs(frame, node->attrs, node->n_attrs, loc, &im.attrs, &im.n_attrs));
+  TN_TRY(tn_onnx_read_attrs(frame, node->attrs, node->n_attrs, loc, im.attrs, &im.n_attrs));
   const tn_node *last = region->last;
   TN_TRY(row->import(&im));
   return import_check_nodes(imp->ctx, last ? last->next : region->first, loc);
@@ -130,24 +158,27 @@ static tn_status import_node(tn_onnx_frame *frame, const tn_onnx_node *node, tn_
   tn_onnx_importer *imp = frame->imp;
   const tn_loc loc = import_loc(frame, node);
   const uint32_t first_new = imp->graph->n_values;
-  tn_value **in = TN_NEW_ARRAY(&imp->ctx->arena, tn_value *, node->n_in + 1);
-  tn_value **out = TN_NEW_ARRAY(&imp->ctx->arena, tn_value *, node->n_out + 1);
+  import_slots slots;
+  import_slots_init(&slots, frame, node);
   if (frame->call && ++imp->n_expanded > imp->max_expanded)
     return tn_fail(imp->ctx, TN_LIMIT, loc, "functions expand to more than %lld nodes", (long long)imp->max_expanded);
-  const tn_status given = import_inputs(frame, node, loc, in);
+  const tn_status given = import_inputs(frame, node, loc, slots.in);
   if (given == TN_UNSUPPORTED) return import_lose(frame, node);
   TN_TRY(given);
   for (int i = 0; i < node->n_in; i++)
-    if (in[i] == &imp->lost) return import_lose(frame, node);
+    if (slots.in[i] == &imp->lost) return import_lose(frame, node);
   tn_onnx_function *f = tn_onnx_find_function(imp->model, node);
-  const tn_status s =
-      f ? tn_onnx_expand(frame, f, node, loc, in, region, out) : import_operator(frame, node, loc, in, region, out);
+  const tn_status s = f ? tn_onnx_expand(frame, f, node, loc, slots.in, region, slots.out)
+                        : import_operator(frame, node, loc, &slots, region);
   if (s == TN_UNSUPPORTED) return import_lose(frame, node);
   TN_TRY(s);
-  return import_outputs(frame, node, loc, first_new, out);
+  return import_outputs(frame, node, loc, first_new, slots.names, slots.out);
 }
 
 tn_status tn_onnx_import_nodes(tn_onnx_frame *frame, const tn_onnx_graph *g, tn_region *region) {
+  tn_arena *a = &frame->imp->ctx->arena;
+  tn_map_reserve(a, frame->values, frame->values->n + (size_t)g->n_nodes);
+  tn_map_reserve(a, &frame->imp->graph->value_names, frame->imp->graph->value_names.n + (size_t)g->n_nodes);
   for (int64_t i = 0; i < g->n_nodes; i++) TN_TRY(import_node(frame, &g->nodes[g->order ? g->order[i] : i], region));
   return TN_OK;
 }
@@ -216,7 +247,7 @@ static tn_status import_check_default(tn_onnx_frame *frame, const tn_onnx_port *
 
 static bool import_is_init(const tn_onnx_graph *g, const char *name) {
   uint64_t def;
-  return tn_map_find(&g->defs, tn_map_key(name), &def) && def == TN_ONNX_DEF_INIT;
+  return tn_map_find(&g->defs, tn_intern_id(name), &def) && def == TN_ONNX_DEF_INIT;
 }
 
 /* Of a tensor, or of what a sequence or optional holds. */
@@ -240,8 +271,9 @@ static tn_status import_param(tn_onnx_frame *frame, const tn_onnx_port *port, tn
 
 static void import_note_claims(tn_onnx_frame *frame, const tn_onnx_graph *g) {
   tn_arena *a = &frame->imp->ctx->arena;
-  for (int64_t i = 0; i < g->n_infos; i++) tn_map_set_ptr(a, &frame->claims, g->infos[i].name, &g->infos[i]);
-  for (int64_t i = 0; i < g->n_outputs; i++) tn_map_set_ptr(a, &frame->claims, g->outputs[i].name, &g->outputs[i]);
+  frame->claims.by_id = true;
+  for (int64_t i = 0; i < g->n_infos; i++) tn_map_set_name(a, &frame->claims, g->infos[i].name, &g->infos[i]);
+  for (int64_t i = 0; i < g->n_outputs; i++) tn_map_set_name(a, &frame->claims, g->outputs[i].name, &g->outputs[i]);
 }
 
 static tn_status import_results(tn_onnx_frame *frame, const tn_onnx_graph *g, tn_region *region) {
@@ -273,7 +305,7 @@ static tn_status import_graph(tn_onnx_frame *frame, const tn_onnx_graph *g, tn_r
 static tn_status import_build_region(tn_import *im, const tn_attr *attr, tn_region *into) {
   const tn_onnx_closure *closure = attr->region;
   const tn_onnx_frame *up = closure->frame;
-  tn_map values = {0};
+  tn_map values = {.by_id = true};
   tn_onnx_frame frame = {.imp = up->imp, .up = up, .call = up->call, .values = &values, .depth = up->depth + 1};
   if (frame.depth > TN_ONNX_MAX_DEPTH)
     return tn_import_fail(im, TN_LIMIT, "functions and graphs are nested more than %d deep", TN_ONNX_MAX_DEPTH);
@@ -297,7 +329,7 @@ tn_status tn_onnx_import(tn_onnx_model *m, tn_graph **out) {
   tn_onnx_importer imp = {.model = m, .ctx = m->ctx, .graph = tn_graph_new(m->ctx)};
   m->types = (tn_onnx_types){.ctx = m->ctx, .syms = imp.graph->syms};
   imp.max_expanded = IMPORT_EXPAND_FREE + IMPORT_EXPAND_FACTOR * m->info.n_nodes_total;
-  m->graph.values = (tn_map){0};
+  m->graph.values = (tn_map){.by_id = true};
   tn_onnx_frame frame = {.imp = &imp, .values = &m->graph.values};
   TN_TRY(import_declare(&imp));
   TN_TRY(import_graph(&frame, &m->graph, imp.graph->main));

@@ -38,13 +38,15 @@ typedef struct tn_onnx_closure { /* a graph attribute and where its free names a
 
 /* Opset version of a domain inside `call` (NULL: the model's); 0 when nobody imports it. */
 int64_t tn_onnx_version_of(const tn_onnx_model *m, const tn_onnx_function *f, const char *domain);
+/* The row that imports a node at a version of its domain, as tn_onnx_find. */
+const tn_onnx_row *tn_onnx_find_row(tn_onnx_model *m, const tn_onnx_node *node, int64_t version, bool *out_known);
 /* Reports every node that no importer takes; UNSUPPORTED when there is one. */
 TN_MUST_CHECK tn_status tn_onnx_check_operators(tn_onnx_model *m);
 
 /* Values of a node's attributes; references to the enclosing function's attributes are replaced, those that nobody gave
  * are left out. */
 TN_MUST_CHECK tn_status tn_onnx_read_attrs(const tn_onnx_frame *frame, const tn_onnx_attr *attrs, int n, tn_loc loc,
-                                           tn_import_attr **out, int *out_n);
+                                           tn_import_attr *out, int *out_n); /* room for n */
 /* Expands a call. in[] may hold NULL; out[i] is set for every output of the node. */
 TN_MUST_CHECK tn_status tn_onnx_expand(const tn_onnx_frame *frame, tn_onnx_function *f, const tn_onnx_node *node,
                                        tn_loc loc, tn_value *const *in, tn_region *region, tn_value **out);

@@ -8,20 +8,22 @@ static tn_status link_fail_twice(tn_ctx *ctx, tn_loc loc, const char *name) {
 }
 
 static void link_define(tn_ctx *ctx, tn_onnx_graph *g, const char *name, uint64_t what) {
-  tn_map_set(&ctx->arena, &g->defs, tn_map_key(name), what);
+  tn_map_set(&ctx->arena, &g->defs, tn_intern_id(name), what);
 }
 
 static tn_status link_define_ports(tn_ctx *ctx, tn_onnx_graph *g) {
   uint64_t was;
+  g->defs.by_id = true;
+  tn_map_reserve(&ctx->arena, &g->defs, (size_t)(g->n_inputs + g->n_inits + g->n_nodes));
   for (int64_t i = 0; i < g->n_inputs; i++) {
     const char *name = g->inputs[i].name;
-    if (tn_map_find(&g->defs, tn_map_key(name), NULL))
+    if (tn_map_find(&g->defs, tn_intern_id(name), NULL))
       return link_fail_twice(ctx, (tn_loc){"input", name, NULL, 0}, name);
     link_define(ctx, g, name, TN_ONNX_DEF_INPUT);
   }
   for (int64_t i = 0; i < g->n_inits; i++) {
     const char *name = g->inits[i].name;
-    if (tn_map_find(&g->defs, tn_map_key(name), &was) && was == TN_ONNX_DEF_INIT)
+    if (tn_map_find(&g->defs, tn_intern_id(name), &was) && was == TN_ONNX_DEF_INIT)
       return link_fail_twice(ctx, (tn_loc){"initializer", name, NULL, 0}, name);
     link_define(ctx, g, name, TN_ONNX_DEF_INIT);
   }
@@ -33,7 +35,7 @@ static tn_status link_define_nodes(tn_ctx *ctx, tn_onnx_graph *g) {
     const tn_onnx_node *node = &g->nodes[i];
     for (int k = 0; k < node->n_out; k++) {
       if (!node->out[k]) continue;
-      if (tn_map_find(&g->defs, tn_map_key(node->out[k]), NULL)) return link_fail_twice(ctx, node->loc, node->out[k]);
+      if (tn_map_find(&g->defs, tn_intern_id(node->out[k]), NULL)) return link_fail_twice(ctx, node->loc, node->out[k]);
       link_define(ctx, g, node->out[k], TN_ONNX_DEF_NODE + (uint64_t)i);
     }
   }
@@ -59,7 +61,7 @@ typedef struct link_free {
 
 static void link_note_free(void *arg, const char *name) {
   link_free *f = arg;
-  if (tn_map_find(&f->graph->defs, tn_map_key(name), NULL) || tn_map_find(&f->seen, tn_map_key(name), NULL)) return;
+  if (tn_map_find(&f->graph->defs, tn_intern_id(name), NULL) || tn_map_find(&f->seen, tn_map_key(name), NULL)) return;
   tn_map_set(&f->ctx->arena, &f->seen, tn_map_key(name), 1);
   tn_vec_push(&f->ctx->arena, &f->names, name);
 }
@@ -87,7 +89,7 @@ typedef struct link_sort {
 
 static bool link_producer(const link_sort *s, const char *name, uint32_t *out) {
   uint64_t def;
-  if (!tn_map_find(&s->graph->defs, tn_map_key(name), &def) || def < TN_ONNX_DEF_NODE) return false;
+  if (!tn_map_find(&s->graph->defs, tn_intern_id(name), &def) || def < TN_ONNX_DEF_NODE) return false;
   *out = (uint32_t)(def - TN_ONNX_DEF_NODE);
   return true;
 }

@@ -88,6 +88,11 @@ typedef struct tn_onnx_function {
   bool checked; /* its operators have been looked up */
 } tn_onnx_function;
 
+typedef struct tn_onnx_row_seen {
+  int64_t version;
+  const tn_onnx_row *row;
+} tn_onnx_row_seen;
+
 struct tn_onnx_model {
   tn_ctx *ctx;
   tn_bytes bytes;
@@ -99,6 +104,8 @@ struct tn_onnx_model {
   tn_onnx_function *functions;
   size_t n_functions;
   tn_map function_of; /* interned "domain\0name\0overload" -> tn_onnx_function * */
+  tn_map rows;        /* operator and domain -> index of rows_seen: the last version met */
+  TN_VEC(tn_onnx_row_seen) rows_seen;
   tn_onnx_info info;
   tn_onnx_types types; /* the names of the last import */
 };

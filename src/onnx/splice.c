@@ -162,7 +162,7 @@ static void splice_write_type(const splice *s, tn_wire_out *o, tn_bytes was, con
 /* Graphs. */
 
 static const tn_type *splice_type_of(const tn_onnx_graph *g, const char *name) {
-  const tn_value *v = tn_map_find_ptr(&g->values, name);
+  const tn_value *v = tn_map_find_name(&g->values, name);
   return v && splice_known(&v->type) ? &v->type : NULL;
 }
 

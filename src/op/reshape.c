@@ -85,6 +85,7 @@ static tn_status reshape_known(tn_rule *r, int n, tn_sym *dims) {
   tn_rule_set(r, 0, n, dims);
   if (!total || unknown || (maybe && rest >= 0)) return TN_OK;
   const tn_sym fits = tn_sym_eq(t, count, total);
+  if (tn_sym_is(fits, 1)) return TN_OK;
   if (maybe) return tn_rule_demand(r, fits, "cannot reshape %s elements to the target given", tn_sym_text(t, total));
   return tn_rule_demand(r, fits, "cannot reshape %s elements to %s", tn_sym_text(t, total), tn_sym_text(t, count));
 }

@@ -30,8 +30,9 @@ static uint64_t cse_hash_lit(const tn_lit *l) {
 }
 
 static uint64_t cse_hash_attr(const tn_attr *a) {
-  uint64_t h = tn_hash_mix((uint64_t)a->kind, (uint64_t)a->i);
-  h = tn_hash_mix(h, (uint64_t)a->n);
+  uint64_t h = tn_hash_u64((uint64_t)a->kind);
+  if (a->kind == TN_ATTR_INT || a->kind == TN_ATTR_DTYPE) h = tn_hash_mix(h, (uint64_t)a->i);
+  if (a->kind == TN_ATTR_FLOATS) h = tn_hash_mix(h, (uint64_t)a->n);
   if (a->kind == TN_ATTR_FLOAT) h = tn_hash_mix(h, tn_hash_bytes(&a->f, sizeof a->f, 2));
   if (a->kind == TN_ATTR_STR) h = tn_hash_mix(h, tn_hash_bytes(a->s.ptr, a->s.len, 3));
   if (a->kind == TN_ATTR_INTS && a->n) h = tn_hash_mix(h, tn_hash_bytes(a->ints, (size_t)a->n * sizeof *a->ints, 4));

@@ -274,7 +274,7 @@ static tn_sym divide_symbolic(tn_symtab *t, tn_sym_kind kind, tn_sym num, tn_sym
   return divide_atom(t, kind, num, den);
 }
 
-tn_sym tn_sym_floordiv(tn_symtab *t, tn_sym a, tn_sym b) {
+static tn_sym divide_floordiv_new(tn_symtab *t, tn_sym a, tn_sym b) {
   a = tn_sym_fixed(t, a);
   b = tn_sym_fixed(t, b);
   if (tn_sym_is_overflow(a) || tn_sym_is_overflow(b)) return t->overflow;
@@ -287,6 +287,12 @@ tn_sym tn_sym_floordiv(tn_symtab *t, tn_sym a, tn_sym b) {
     return tn_floordiv_i64(a->k, b->k, &q) ? tn_sym_int(t, q) : t->overflow;
   }
   return tn_sym_floordiv_k(t, minus, -b->k);
+}
+
+tn_sym tn_sym_floordiv(tn_symtab *t, tn_sym a, tn_sym b) {
+  const tn_sym_recent *const r = tn_sym_recent_of(t, TN_DID_DIV, a, b);
+  if (tn_sym_did(t, r, TN_DID_DIV, a, b)) return r->result;
+  return tn_sym_done(t, TN_DID_DIV, a, b, divide_floordiv_new(t, a, b));
 }
 
 tn_sym tn_sym_ceildiv(tn_symtab *t, tn_sym a, tn_sym b) {
@@ -361,7 +367,7 @@ static tn_sym divide_add_symbol(tn_symtab *t, tn_sym sum, tn_sym var) {
   return tn_sym_intern_longer(t, sum, lo, args, coefs);
 }
 
-tn_sym tn_sym_add(tn_symtab *t, tn_sym a, tn_sym b) {
+static tn_sym divide_add_new(tn_symtab *t, tn_sym a, tn_sym b) {
   tn_poly p;
   const tn_sym quick = a->kind == TN_SYM_ADD ? divide_add_symbol(t, a, b) : divide_add_symbol(t, b, a);
   if (quick) return quick;
@@ -370,11 +376,23 @@ tn_sym tn_sym_add(tn_symtab *t, tn_sym a, tn_sym b) {
   return tn_poly_node(&p);
 }
 
-tn_sym tn_sym_sub(tn_symtab *t, tn_sym a, tn_sym b) {
+tn_sym tn_sym_add(tn_symtab *t, tn_sym a, tn_sym b) {
+  const tn_sym_recent *const r = tn_sym_recent_of(t, TN_DID_ADD, a, b);
+  if (tn_sym_did(t, r, TN_DID_ADD, a, b)) return r->result;
+  return tn_sym_done(t, TN_DID_ADD, a, b, divide_add_new(t, a, b));
+}
+
+static tn_sym divide_sub_new(tn_symtab *t, tn_sym a, tn_sym b) {
   tn_poly p;
   tn_poly_of(&p, t, a);
   tn_poly_add(&p, b, -1);
   return tn_poly_node(&p);
+}
+
+tn_sym tn_sym_sub(tn_symtab *t, tn_sym a, tn_sym b) {
+  const tn_sym_recent *const r = tn_sym_recent_of(t, TN_DID_SUB, a, b);
+  if (tn_sym_did(t, r, TN_DID_SUB, a, b)) return r->result;
+  return tn_sym_done(t, TN_DID_SUB, a, b, divide_sub_new(t, a, b));
 }
 
 tn_sym tn_sym_neg(tn_symtab *t, tn_sym a) { return tn_sym_muli(t, a, -1); }
@@ -394,7 +412,13 @@ tn_sym tn_sym_muli(tn_symtab *t, tn_sym a, int64_t b) {
   return tn_poly_node(&p);
 }
 
-tn_sym tn_sym_mul(tn_symtab *t, tn_sym a, tn_sym b) {
+static tn_sym divide_mul_new(tn_symtab *t, tn_sym a, tn_sym b) {
   const tn_sym factors[2] = {a, b};
   return tn_sym_product(t, factors, 2);
+}
+
+tn_sym tn_sym_mul(tn_symtab *t, tn_sym a, tn_sym b) {
+  const tn_sym_recent *const r = tn_sym_recent_of(t, TN_DID_MUL, a, b);
+  if (tn_sym_did(t, r, TN_DID_MUL, a, b)) return r->result;
+  return tn_sym_done(t, TN_DID_MUL, a, b, divide_mul_new(t, a, b));
 }

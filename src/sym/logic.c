@@ -86,7 +86,11 @@ static tn_sym logic_order(tn_symtab *t, tn_sym a, tn_sym b, bool strict) {
   return e ? e : tn_sym_intern2(t, strict ? TN_SYM_LT : TN_SYM_LE, a, b);
 }
 
-tn_sym tn_sym_le(tn_symtab *t, tn_sym a, tn_sym b) { return logic_order(t, a, b, false); }
+tn_sym tn_sym_le(tn_symtab *t, tn_sym a, tn_sym b) {
+  const tn_sym_recent *const r = tn_sym_recent_of(t, TN_DID_LE, a, b);
+  if (tn_sym_did(t, r, TN_DID_LE, a, b)) return r->result;
+  return tn_sym_done(t, TN_DID_LE, a, b, logic_order(t, a, b, false));
+}
 tn_sym tn_sym_lt(tn_symtab *t, tn_sym a, tn_sym b) { return logic_order(t, a, b, true); }
 
 static tn_sym logic_eq_raw(tn_symtab *t, tn_sym a, tn_sym b) {
@@ -131,7 +135,7 @@ static tn_sym logic_eq_mod(const tn_poly *p) {
   return tn_sym_is_mod(left) && left->args[0] == x ? tn_sym_eq(p->t, left, tn_sym_int(p->t, rest)) : NULL;
 }
 
-tn_sym tn_sym_eq(tn_symtab *t, tn_sym a, tn_sym b) {
+static tn_sym logic_eq_new(tn_symtab *t, tn_sym a, tn_sym b) {
   a = tn_sym_fixed(t, a);
   b = tn_sym_fixed(t, b);
   if (tn_sym_is_overflow(a) || tn_sym_is_overflow(b)) return t->overflow;
@@ -148,6 +152,12 @@ tn_sym tn_sym_eq(tn_symtab *t, tn_sym a, tn_sym b) {
   const tn_sym e = by_mod ? by_mod : logic_eq_node(&p);
   tn_poly_drop(&p);
   return e ? e : logic_eq_raw(t, a, b);
+}
+
+tn_sym tn_sym_eq(tn_symtab *t, tn_sym a, tn_sym b) {
+  const tn_sym_recent *const r = tn_sym_recent_of(t, TN_DID_EQ, a, b);
+  if (tn_sym_did(t, r, TN_DID_EQ, a, b)) return r->result;
+  return tn_sym_done(t, TN_DID_EQ, a, b, logic_eq_new(t, a, b));
 }
 
 tn_sym tn_sym_ne(tn_symtab *t, tn_sym a, tn_sym b) { return tn_sym_not(t, tn_sym_eq(t, a, b)); }

@@ -25,7 +25,23 @@ typedef struct tn_sym_frame { /* of a walk over the arguments */
   uint32_t next;
 } tn_sym_frame;
 
-enum { TN_SYM_POOLS = 32 };
+/* What an operation gave of late: shape arithmetic says the same again for every layer. */
+typedef enum tn_sym_operation {
+  TN_DID_ADD = 1,
+  TN_DID_SUB,
+  TN_DID_MUL,
+  TN_DID_EQ,
+  TN_DID_LE,
+  TN_DID_DIV,
+  TN_DID_DIVEXACT
+} tn_sym_operation;
+typedef struct tn_sym_recent {
+  tn_sym a, b, result;
+  uint32_t epoch; /* facts take part when a node is made */
+  uint32_t operation;
+} tn_sym_recent;
+
+enum { TN_SYM_POOLS = 32, TN_SYM_RECENT = 256 };
 
 struct tn_symtab {
   tn_ctx *ctx;
@@ -45,6 +61,7 @@ struct tn_symtab {
   tn_sym zero, one, overflow;
   void *pool[TN_SYM_POOLS]; /* buffers of dropped sums, by size class */
   int depth;                /* of the running walk over bounds or divisors */
+  tn_sym_recent recent[TN_SYM_RECENT];
 };
 
 enum {
@@ -66,6 +83,19 @@ void tn_sym_sort(tn_symtab *t, tn_sym *at, size_t n);
 tn_sym_memo *tn_sym_memo_of(tn_symtab *t, tn_sym e); /* moves when nodes are made */
 const tn_symbol *tn_sym_fact(const tn_symtab *t, tn_sym var);
 tn_sym tn_sym_fixed(tn_symtab *t, tn_sym e); /* a symbol with one possible value: that value; else e */
+
+/* The row for an operation: it holds the result when tn_sym_did is true. */
+static inline tn_sym_recent *tn_sym_recent_of(tn_symtab *t, tn_sym_operation operation, tn_sym a, tn_sym b) {
+  return &t->recent[(a->id * 31u + b->id * 7u + (uint32_t)operation) % TN_SYM_RECENT];
+}
+static inline bool tn_sym_did(const tn_symtab *t, const tn_sym_recent *r, tn_sym_operation operation, tn_sym a,
+                              tn_sym b) {
+  return r->a == a && r->b == b && r->operation == (uint32_t)operation && r->epoch == t->epoch;
+}
+static inline tn_sym tn_sym_done(tn_symtab *t, tn_sym_operation operation, tn_sym a, tn_sym b, tn_sym result) {
+  *tn_sym_recent_of(t, operation, a, b) = (tn_sym_recent){a, b, result, t->epoch, (uint32_t)operation};
+  return result;
+}
 
 static inline bool tn_sym_is_overflow(tn_sym e) { return e->kind == TN_SYM_OVERFLOW; }
 /* e // k or e % k with a constant k > 0: the kinds that carry algebra. */

@@ -1,7 +1,5 @@
 /* Expressions as text. What is printed parses back to the same node, except what is nested past
  * TN_SYM_PRINT_DEPTH or has more than PRINT_MAX_SIZE nodes: there a `?` stands, which does not parse. */
-#include <inttypes.h>
-
 #include "base/half.h"
 #include "sym/node.h"
 
@@ -30,8 +28,8 @@ static const char *const print_words[] = {"and", "bcast", "ceildiv", "f32scale",
                                           "min", "not",   "or",      "overflow", "select"};
 
 bool tn_sym_is_word(tn_str name) {
-  for (size_t i = 0; i < TN_COUNT(print_words); i++)
-    if (tn_str_is(name, print_words[i])) return true;
+  for (size_t i = 0; i < TN_COUNT(print_words) && name.len > 1; i++)
+    if (print_words[i][0] == name.ptr[0] && tn_str_is(name, print_words[i])) return true;
   return false;
 }
 
@@ -61,7 +59,7 @@ static void print_int(printer *p, int64_t v) {
   if (v == INT64_MIN) {
     tn_text_addz(p->out, "(-9223372036854775807 - 1)");
   } else {
-    tn_text_printf(p->out, "%" PRId64, v);
+    tn_text_i64(p->out, v);
   }
 }
 

@@ -272,7 +272,7 @@ static void product_cancel_common(tn_poly *num, tn_poly *den) {
   product_cancel(den, common, c);
 }
 
-tn_sym tn_sym_divexact(tn_symtab *t, tn_sym a, tn_sym b) {
+static tn_sym product_divexact_new(tn_symtab *t, tn_sym a, tn_sym b) {
   tn_poly num, den, q;
   tn_poly_of(&num, t, a);
   tn_poly_of(&den, t, b);
@@ -284,4 +284,10 @@ tn_sym tn_sym_divexact(tn_symtab *t, tn_sym a, tn_sym b) {
   product_cancel_common(&num, &den);
   if (tn_poly_divide(&num, &den, &q)) return tn_poly_node(&q);
   return tn_sym_floordiv(t, tn_poly_node(&num), tn_poly_node(&den));
+}
+
+tn_sym tn_sym_divexact(tn_symtab *t, tn_sym a, tn_sym b) {
+  const tn_sym_recent *const r = tn_sym_recent_of(t, TN_DID_DIVEXACT, a, b);
+  if (tn_sym_did(t, r, TN_DID_DIVEXACT, a, b)) return r->result;
+  return tn_sym_done(t, TN_DID_DIVEXACT, a, b, product_divexact_new(t, a, b));
 }
