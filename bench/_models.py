@@ -37,7 +37,7 @@ def decoder(model, kv_heads=HEADS):
 
 def gpt2():
     from transformers import GPT2Config, GPT2LMHeadModel
-    return decoder(GPT2LMHeadModel(GPT2Config(vocab_size=VOCABULARY, n_positions=64, n_embd=WIDTH,
+    return decoder(GPT2LMHeadModel(GPT2Config(vocab_size=VOCABULARY, n_positions=1024, n_embd=WIDTH,
                                             n_layer=LAYERS, n_head=HEADS, bos_token_id=1, eos_token_id=2)))
 
 
@@ -87,7 +87,7 @@ def t5():
     from transformers import T5Config, T5ForConditionalGeneration
     return T5ForConditionalGeneration(T5Config(
         vocab_size=VOCABULARY, d_model=WIDTH, d_kv=HEAD, d_ff=48, num_layers=LAYERS, num_decoder_layers=LAYERS,
-        num_heads=HEADS, decoder_start_token_id=0))
+        num_heads=HEADS, decoder_start_token_id=0, attn_implementation="eager"))
 
 
 def t5_encoder():
@@ -148,7 +148,7 @@ def whisper():
     return WhisperForConditionalGeneration(WhisperConfig(
         vocab_size=VOCABULARY, num_mel_bins=16, encoder_layers=LAYERS, decoder_layers=LAYERS, encoder_attention_heads=HEADS,
         decoder_attention_heads=HEADS, encoder_ffn_dim=48, decoder_ffn_dim=48, d_model=WIDTH, max_source_positions=30,
-        max_target_positions=64, pad_token_id=0, bos_token_id=1, eos_token_id=2, decoder_start_token_id=1,
+        max_target_positions=1024, pad_token_id=0, bos_token_id=1, eos_token_id=2, decoder_start_token_id=1,
         suppress_tokens=None, begin_suppress_tokens=None))
 
 
@@ -159,9 +159,10 @@ def whisper_encoder():
 
 
 def whisper_decoder():
-    call = lambda m, ids, hidden: m(decoder_input_ids=ids, encoder_outputs=(hidden,), use_cache=False).logits
+    call = lambda m, ids, mask, hidden: m(decoder_input_ids=ids, decoder_attention_mask=mask, encoder_outputs=(hidden,), use_cache=False).logits
     return (Named(whisper(), call),
-            [("decoder_input_ids", "id", ("batch", "seq")), ("encoder_hidden_states", "real", ("batch", "encoder_seq", WIDTH))], ["logits"],
+            [("decoder_input_ids", "id", ("batch", "seq")), ("decoder_attention_mask", "mask", ("batch", "seq")),
+             ("encoder_hidden_states", "real", ("batch", "encoder_seq", WIDTH))], ["logits"],
             [{"batch": 2, "seq": 4, "encoder_seq": 30}, {"batch": 1, "seq": 9, "encoder_seq": 11}, {"batch": 3, "seq": 2, "encoder_seq": 3}])
 
 

@@ -118,7 +118,8 @@ def row(options, name, exporter, has_check):
     try:
         feeds = export(name, exporter, path, options.opset)
     except Exception as e:
-        print("%-28s %-7s cannot be exported: %s" % (name, exporter, str(e).strip().split("\n")[0][:150]))
+        why = str(e.__cause__ or e).strip().split("\n")[0]
+        print("%-28s %-7s cannot be exported: %s" % (name, exporter, why[:150]))
         return None
     values, bad, worst, check = "-", [], None, "-"
     try:

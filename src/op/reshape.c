@@ -14,6 +14,21 @@ static tn_status reshape_copy(tn_eval *e, int rank, const int64_t *dims) {
 
 /* --- reshape --- */
 
+/* A size that turns out to be 0 would be read as a copied dim, which is hardly ever meant: all is well where that dim is
+ * 0 too, as one is of which the size is a factor. */
+static tn_status reshape_demand_size(tn_rule *r, tn_sym e, int i) {
+  tn_symtab *const t = r->syms;
+  const tn_type *const x = r->in[0];
+  const tn_sym size = tn_sym_le(t, tn_sym_int(t, 1), e);
+  if (i >= x->rank)
+    return tn_rule_demand(r, size, "target dim %d, %s, would be 0: a copy of a dim that is not there", i,
+                          tn_sym_text(t, e));
+  if (tn_sym_divexact(t, x->dims[i], e)->kind != TN_SYM_FLOORDIV) return TN_OK;
+  return tn_rule_demand(r, tn_sym_or(t, size, tn_sym_eq(t, x->dims[i], tn_sym_int(t, 0))),
+                        "target dim %d, %s, would be 0: a copy of the dim %s", i, tn_sym_text(t, e),
+                        tn_sym_text(t, x->dims[i]));
+}
+
 /* What element e of the target says about dim i: itself, 0 = the input's dim, NULL = unknown. -1 stays -1. */
 static tn_status reshape_entry(tn_rule *r, tn_sym e, int i, tn_sym *out) {
   tn_symtab *const t = r->syms;
@@ -28,6 +43,8 @@ static tn_status reshape_entry(tn_rule *r, tn_sym e, int i, tn_sym *out) {
     *out = x->rank >= 0 ? x->dims[i] : NULL;
   } else if (x->rank > i && x->dims[i] != e && b.lo < 0) {
     *out = tn_sym_select(t, tn_sym_eq(t, e, tn_sym_int(t, 0)), x->dims[i], e);
+  } else if (x->rank >= 0 && b.lo == 0 && (i >= x->rank || x->dims[i] != e)) {
+    return reshape_demand_size(r, e, i);
   }
   return TN_OK;
 }

@@ -82,6 +82,20 @@ def test_cost(folder):
     assert "go together" in tenon("cost", path, "--vary", "B", status=2)[1]
 
 
+def test_reshape_to_nothing(folder):
+    """A size of 0 in a target means a copied dim: [B,4,0,8] to [-1,0,8] has 4 where the size was meant."""
+    eight = numpy_helper.from_array(np.array([8], np.int64), "eight")
+    rest = numpy_helper.from_array(np.array([-1], np.int64), "rest")
+    nodes = [helper.make_node("Shape", ["x"], ["size"], start=2, end=3),
+             helper.make_node("Concat", ["rest", "size", "eight"], ["target"], axis=0),
+             helper.make_node("Reshape", ["x", "target"], ["y"], name="Merge")]
+    path = save(folder, "merge", nodes, [("x", ["B", 4, "S", 8])], ["y"], [rest, eight])
+    said = tenon("contract", path)[0]
+    assert "1 <= S   (Merge: " in said and "fails at S = 0" in said, said
+    assert "Merge" in tenon("run", path, "--input", "x=random:2x4x0x8", status=5)[1]
+    tenon("run", path, "--input", "x=random:0x4x3x8")  # no rows at all are well
+
+
 with tempfile.TemporaryDirectory() as folder:
     for name, test in sorted(globals().copy().items()):
         if name.startswith("test_"):
