@@ -14,8 +14,8 @@ static tn_status reshape_copy(tn_eval *e, int rank, const int64_t *dims) {
 
 /* --- reshape --- */
 
-/* A size that turns out to be 0 would be read as a copied dim, which is hardly ever meant: all is well where that dim is
- * 0 too, as one is of which the size is a factor. */
+/* A size that turns out to be 0 would be read as a copied dim, which is hardly ever meant: all is well where that dim
+ * is 0 too, as one is of which the size is a factor. */
 static tn_status reshape_demand_size(tn_rule *r, tn_sym e, int i) {
   tn_symtab *const t = r->syms;
   const tn_type *const x = r->in[0];
