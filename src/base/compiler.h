@@ -19,6 +19,9 @@
 #else
 #define TN_UNROLL _Pragma("GCC unroll 32")
 #endif
+/* Zero bits below the lowest and above the highest one bit of x != 0. */
+#define TN_CTZ64(x) __builtin_ctzll(x)
+#define TN_CLZ64(x) __builtin_clzll(x)
 #define TN_COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 #if defined(__x86_64__)

@@ -147,6 +147,7 @@ static void codec_value(tn_codec *c, void *record) {
   tn_codec_u32(c, &x->region);
   codec_span(c, &x->dims);
   codec_i64(c, &x->index);
+  tn_codec_u32(c, &x->part);
   tn_codec_u64(c, &x->offset);
   tn_codec_u64(c, &x->bytes);
   codec_span(c, &x->shape_elems);
@@ -158,6 +159,9 @@ static void codec_buffer(tn_codec *c, void *record) {
   tn_codec_u32(c, &x->first);
   tn_codec_u32(c, &x->last);
   tn_codec_u32(c, &x->value);
+  tn_codec_u32(c, &x->bytes);
+  codec_i32(c, &x->under);
+  codec_i32(c, &x->over);
 }
 
 static void codec_operand(tn_codec *c, void *record) { codec_i32(c, record); }
@@ -198,6 +202,7 @@ static void codec_region(tn_codec *c, void *record) {
   codec_span(c, &x->buffers);
   tn_codec_u32(c, &x->segment);
   codec_i32(c, &x->parent_step);
+  codec_u8(c, &x->is_placed);
 }
 
 static void codec_io(tn_codec *c, void *record) {

@@ -7,6 +7,8 @@
 
 enum { FLOW_MAX_DEPTH = 64 };
 #define FLOW_NO_SLOT UINT32_MAX
+#define FLOW_NO_REGION UINT32_MAX
+#define FLOW_NO_TICK UINT32_MAX
 enum { FLOW_HOLDS_NOTHING, FLOW_HOLDS_STRINGS, FLOW_HOLDS_DATA };
 
 typedef struct walker {
@@ -30,6 +32,18 @@ static bool flow_layout(tn_flow *f, const tn_program *p, void *base, size_t *out
 #define FLOW_ARRAY(field, n) f->field = flow_carve(base, &at, (n), sizeof f->field[0], &ok)
   FLOW_ARRAY(slot_const, p->n_slots);
   FLOW_ARRAY(current, p->n_regions);
+  FLOW_ARRAY(intervals, p->n_buffers);
+  FLOW_ARRAY(bits, tn_plan_bits(p->n_buffers));
+  FLOW_ARRAY(by_first, p->n_buffers);
+  FLOW_ARRAY(by_last, p->n_buffers);
+  FLOW_ARRAY(step_begin, p->n_steps);
+  FLOW_ARRAY(step_end, p->n_steps);
+  FLOW_ARRAY(step_region, p->n_steps);
+  FLOW_ARRAY(region_end, p->n_regions);
+  FLOW_ARRAY(value_last, p->n_values);
+  FLOW_ARRAY(value_step, p->n_values);
+  FLOW_ARRAY(births, p->n_values);
+  FLOW_ARRAY(held_by, p->n_buffers);
   FLOW_ARRAY(value_at, p->n_values);
   FLOW_ARRAY(root, p->n_values);
   FLOW_ARRAY(slot_at, p->n_slots);
@@ -47,6 +61,7 @@ static bool flow_layout(tn_flow *f, const tn_program *p, void *base, size_t *out
   FLOW_ARRAY(owned_steps, p->n_steps);
   FLOW_ARRAY(owned_buffers, p->n_buffers);
   FLOW_ARRAY(buffer_holds, p->n_buffers);
+  FLOW_ARRAY(is_result, p->n_values);
 #undef FLOW_ARRAY
   *out_bytes = at;
   return ok;
@@ -158,22 +173,25 @@ static tn_status flow_define(const walker *w, uint32_t region, uint32_t step, ui
     if (!stored || x->region != region) return flow_fail(w, "step %u cannot write value '%s'", step, x->name);
     if (w->f->value_at[v] != TN_FLOW_NEVER) return flow_fail(w, "value '%s' is written twice", x->name);
     w->f->value_at[v] = k + 1;
+    w->f->value_step[v] = step;
   }
   return TN_OK;
 }
 
-/* The latest position of the slots of a list, all written in time in this region or outside it; NEVER when not. */
-static uint32_t flow_slots_at(const walker *w, uint32_t region, tn_pspan list) {
+/* The position of a slot that is written in time in this region or outside it; NEVER when it is not. */
+static uint32_t flow_slot_at(const walker *w, uint32_t region, uint32_t slot) {
   const tn_flow *f = w->f;
+  if (f->slot_is_free[slot]) return 0;
+  if (f->slot_known[slot] && f->slot_region[slot] == region) return f->slot_at[slot];
+  return flow_has_slot(w, slot) ? 0 : TN_FLOW_NEVER;
+}
+
+/* The latest position of the slots of a list. */
+static uint32_t flow_slots_at(const walker *w, uint32_t region, tn_pspan list) {
   uint32_t at = 0;
   for (uint32_t i = list.first; i < list.first + list.n; i++) {
-    const uint32_t slot = w->p->dim_slots[i];
-    if (f->slot_is_free[slot]) continue;
-    if (f->slot_known[slot] && f->slot_region[slot] == region) {
-      if (f->slot_at[slot] > at) at = f->slot_at[slot];
-    } else if (!flow_has_slot(w, slot)) {
-      return TN_FLOW_NEVER;
-    }
+    const uint32_t slot_at = flow_slot_at(w, region, w->p->dim_slots[i]);
+    if (slot_at > at) at = slot_at;
   }
   return at;
 }
@@ -190,16 +208,26 @@ static tn_status flow_view(const walker *w, uint32_t region, uint32_t v) {
   if ((uint32_t)x->rank != x->dims.n) return flow_fail(w, "view '%s' has no dims", x->name);
   if (!same && !flow_has_value(w, source)) return flow_fail(w, "view '%s' has no source", x->name);
   const uint32_t dims_at = flow_slots_at(w, region, x->dims), source_at = same ? f->value_at[source] : 0;
+  const uint32_t part_at = x->part ? flow_slot_at(w, region, x->part - 1) : 0;
   f->value_at[v] = dims_at > source_at ? dims_at : source_at;
+  if (part_at > f->value_at[v]) f->value_at[v] = part_at;
   return TN_OK;
+}
+
+/* Is region `outer` the region itself or one around it? */
+static bool flow_is_around(const walker *w, uint32_t outer, uint32_t region) {
+  while (region != outer && region != 0) region = w->f->step_region[w->p->regions[region].parent_step];
+  return region == outer;
 }
 
 static tn_status flow_buffer(const walker *w, uint32_t region, uint32_t v) {
   const tn_pvalue *x = &w->p->values[v];
-  const tn_pspan buffers = w->p->regions[region].buffers;
+  const tn_pbuffer *b = &w->p->buffers[x->index];
   const uint8_t holds = x->dtype == TN_STR ? FLOW_HOLDS_STRINGS : FLOW_HOLDS_DATA;
   uint8_t *have = &w->f->buffer_holds[x->index];
-  if (x->index < buffers.first || x->index >= (int64_t)buffers.first + buffers.n)
+  const tn_pspan buffers = w->p->regions[b->region].buffers;
+  if (x->index < buffers.first || x->index >= (int64_t)buffers.first + buffers.n ||
+      !flow_is_around(w, b->region, region) || (b->region != region && !b->bytes))
     return flow_fail(w, "value '%s' is in a buffer of another region", x->name);
   if (*have != FLOW_HOLDS_NOTHING && *have != holds) return flow_fail(w, "a buffer mixes strings and data");
   *have = holds;
@@ -236,17 +264,29 @@ static tn_status flow_values(const walker *w, uint32_t region) {
   return TN_OK;
 }
 
-/* A use of value v at the current positions, `last` = at the end of the region. */
-static tn_status flow_use(const walker *w, int32_t v, uint32_t region, bool last, const char *label) {
+/* When a use in `region` at its step `step` (NULL: as its result) is over, on the clock of region `home` around it. */
+static uint32_t flow_use_tick(const walker *w, uint32_t home, uint32_t region, const tn_pstep *step) {
+  if (region == home) return step ? w->f->step_end[step - w->p->steps] : w->f->region_end[region];
+  for (;;) {
+    const uint32_t owner = (uint32_t)w->p->regions[region].parent_step;
+    region = w->f->step_region[owner];
+    if (region == home) return w->f->step_end[owner];
+  }
+}
+
+/* A use of value v at the current positions, `step` NULL: as a result of the region. */
+static tn_status flow_use(const walker *w, int32_t v, uint32_t region, const tn_pstep *step, const char *label) {
   const tn_program *p = w->p;
   if (v < 0 || (uint32_t)v >= p->n_values) return flow_fail(w, "%s: operand out of range", label);
   if (!flow_has_value(w, (uint32_t)v))
     return flow_fail(w, "%s: value '%s' is used too early", label, p->values[v].name);
-  const tn_pvalue *root = &p->values[w->f->root[v]];
+  const uint32_t at = w->f->root[v];
+  const tn_pvalue *root = &p->values[at];
   if (root->store != TN_STORE_BUFFER) return TN_OK;
   const tn_pbuffer *b = &p->buffers[root->index];
-  int64_t now = w->f->current[root->region];
-  if (last && root->region == region && now > 0) now--;
+  const uint32_t now = flow_use_tick(w, root->region, region, step);
+  if (now > w->f->value_last[at]) w->f->value_last[at] = now;
+  w->f->is_result[at] |= !step && root->region == region;
   if (now < b->first || now > b->last)
     return flow_fail(w, "%s: value '%s' has lost its buffer", label, p->values[v].name);
   return TN_OK;
@@ -259,7 +299,8 @@ static tn_status flow_outs(const walker *w, uint32_t region, const tn_pstep *s) 
     const int32_t v = p->operands[s->out.first + i];
     if (v == TN_NO_INDEX) continue;
     const tn_pvalue *x = &p->values[v];
-    if (x->store == TN_STORE_BUFFER && (k < p->buffers[x->index].first || k > p->buffers[x->index].last))
+    const uint32_t begin = w->f->step_begin[s - p->steps], end = w->f->step_end[s - p->steps];
+    if (x->store == TN_STORE_BUFFER && (begin < p->buffers[x->index].first || end > p->buffers[x->index].last))
       return flow_fail(w, "%s: value '%s' has no buffer yet", s->label, x->name);
     if (x->store != TN_STORE_BUFFER && flow_slots_at(w, region, x->dims) > k)
       return flow_fail(w, "%s: the size of value '%s' is not known in time", s->label, x->name);
@@ -303,13 +344,39 @@ static tn_status flow_signature(const walker *w, const tn_pstep *s) {
   return TN_OK;
 }
 
+/* Gives every step its ticks. */
+static tn_status flow_ticks(const walker *w, uint32_t region, uint32_t *clock, int depth) {
+  const tn_program *p = w->p;
+  const tn_pspan steps = p->regions[region].steps;
+  if (depth > FLOW_MAX_DEPTH) return flow_fail(w, "regions are nested deeper than %d", FLOW_MAX_DEPTH);
+  if (w->f->region_end[region] != FLOW_NO_TICK) return flow_fail(w, "region %u is used twice", region);
+  w->f->region_end[region] = 0;
+  for (uint32_t i = steps.first; i < steps.first + steps.n; i++) {
+    const tn_pspan regions = p->steps[i].regions;
+    if (w->f->step_region[i] != FLOW_NO_REGION) return flow_fail(w, "step %u is in two regions", i);
+    w->f->step_region[i] = region;
+    w->f->step_begin[i] = (*clock)++;
+    for (uint32_t j = regions.first; j < regions.first + regions.n; j++) {
+      const int32_t inner = p->operands[j];
+      if (inner <= (int32_t)region || (uint32_t)inner >= p->n_regions)
+        return flow_fail(w, "%s: region out of range", p->steps[i].label);
+      if (p->regions[inner].parent_step != (int32_t)i)
+        return flow_fail(w, "%s: region %d belongs to another step", p->steps[i].label, inner);
+      TN_TRY(flow_ticks(w, (uint32_t)inner, clock, depth + 1));
+    }
+    w->f->step_end[i] = regions.n ? (*clock)++ : w->f->step_begin[i];
+  }
+  w->f->region_end[region] = *clock ? *clock - 1 : 0;
+  return TN_OK;
+}
+
 static tn_status flow_region(const walker *w, uint32_t region, int depth);
 
 static tn_status flow_step(const walker *w, uint32_t region, const tn_pstep *s, int depth) {
   const tn_program *p = w->p;
   for (uint32_t i = 0; i < s->in.n; i++) {
     const int32_t v = p->operands[s->in.first + i];
-    if (v != TN_NO_INDEX) TN_TRY(flow_use(w, v, region, false, s->label));
+    if (v != TN_NO_INDEX) TN_TRY(flow_use(w, v, region, s, s->label));
   }
   TN_TRY(flow_outs(w, region, s));
   if (s->kind == TN_STEP_KERNEL || s->kind == TN_STEP_VIEW)
@@ -359,15 +426,18 @@ static tn_status flow_region(const walker *w, uint32_t region, int depth) {
   }
   *now = 0;
   TN_TRY(flow_values(w, region));
+  for (uint32_t i = r->buffers.first; i < r->buffers.first + r->buffers.n; i++)
+    if (p->buffers[i].bytes && flow_slot_at(w, region, p->buffers[i].bytes - 1) != 0)
+      return flow_fail(w, "the size of buffer %u is not known in time", i);
   for (uint32_t k = 0; k < r->steps.n; k++) {
     *now = k;
     TN_TRY(flow_step(w, region, &p->steps[r->steps.first + k], depth));
   }
   *now = r->steps.n;
   for (uint32_t i = 0; i < r->results.n; i++)
-    TN_TRY(flow_use(w, p->operands[r->results.first + i], region, true, "result"));
+    TN_TRY(flow_use(w, p->operands[r->results.first + i], region, NULL, "result"));
   for (uint32_t i = 0; region == 0 && i < p->n_outputs; i++)
-    TN_TRY(flow_use(w, (int32_t)p->outputs[i].value, 0, true, p->outputs[i].name));
+    TN_TRY(flow_use(w, (int32_t)p->outputs[i].value, 0, NULL, p->outputs[i].name));
   for (uint32_t s = writes.first_slot; s != FLOW_NO_SLOT; s = w->f->slot_next[s]) w->f->slot_known[s] = 0;
   *now = -2; /* walked */
   return TN_OK;
@@ -392,9 +462,14 @@ tn_status tn_flow_run(const tn_program *p, tn_flow *f, tn_error *err) {
   const walker w = {p, f, err};
   TN_TRY(tn_program_verify_tables(p, f, err));
   if (p->regions[0].parent_step != TN_NO_INDEX) return flow_fail(&w, "the main region has an owner");
+  for (uint32_t i = 0; i < p->n_steps; i++) f->step_region[i] = FLOW_NO_REGION;
+  for (uint32_t i = 0; i < p->n_regions; i++) f->region_end[i] = FLOW_NO_TICK;
+  uint32_t clock = 0;
+  TN_TRY(flow_ticks(&w, 0, &clock, 0));
   for (uint32_t i = 0; i < p->n_regions; i++) f->current[i] = -1;
   TN_TRY(flow_region(&w, 0, 0));
-  return flow_all_owned(&w);
+  TN_TRY(flow_all_owned(&w));
+  return tn_flow_memory(p, f, err);
 }
 
 tn_status tn_program_verify(const tn_program *p, tn_error *err) {

@@ -2,6 +2,7 @@
 #ifndef TN_CODE_FLOW_H
 #define TN_CODE_FLOW_H
 
+#include "code/planner.h"
 #include "code/program.h"
 
 #define TN_FLOW_NEVER UINT32_MAX
@@ -13,8 +14,16 @@ typedef struct tn_flow {
   uint8_t *slot_is_const; /* slot -> written by one CONST instruction alone */
   int64_t *slot_const;    /* its number */
   uint8_t *slot_is_free;  /* slot -> written by nothing: a symbol that the caller gives */
+  uint32_t *root;         /* value -> the value that it is a view of, directly or not; itself when it is none */
+  uint32_t *step_begin, *step_end; /* ticks */
+  uint32_t *step_region;
+  uint32_t *region_end;         /* the last tick inside a region */
+  tn_interval_plan *intervals;  /* buffer -> ticks and ties, these relative to its region's first buffer */
+  uint32_t *by_first, *by_last; /* buffers of each region in order of birth and of death, relative too */
   /* Of the verifier itself. */
-  uint32_t *slot_at, *slot_region, *slot_next, *root, *slot_writers;
+  uint32_t *slot_at, *slot_region, *slot_next, *slot_writers, *value_last, *value_step, *births, *held_by;
+  uint64_t *bits;
+  uint8_t *is_result;
   int64_t *current;
   uint8_t *owned_binds, *owned_code, *owned_checks, *owned_segments, *owned_steps, *owned_buffers, *buffer_holds,
       *slot_known;
@@ -25,6 +34,8 @@ TN_MUST_CHECK bool tn_flow_bytes(const tn_program *p, size_t *out);
 void tn_flow_init(tn_flow *f, const tn_program *p, void *memory);
 /* tn_program_verify with its findings. */
 TN_MUST_CHECK tn_status tn_flow_run(const tn_program *p, tn_flow *f, tn_error *err);
+/* Its last part, which looks at what shares memory (code/memory.c). */
+TN_MUST_CHECK tn_status tn_flow_memory(const tn_program *p, tn_flow *f, tn_error *err);
 /* The part of it that looks at each table alone: indices, ranges, ranks, names (code/verify.c). */
 TN_MUST_CHECK tn_status tn_program_verify_tables(const tn_program *p, tn_flow *f, tn_error *err);
 

@@ -36,7 +36,7 @@
 #include "code/shape.h"
 #include "tenon/status.h"
 
-enum { TN_PROGRAM_VERSION = 1, TN_NO_INDEX = -1, TN_PROGRAM_MAX_RANK = 16 };
+enum { TN_PROGRAM_VERSION = 2, TN_NO_INDEX = -1, TN_PROGRAM_MAX_RANK = 16 };
 
 typedef struct tn_pspan { /* a range of one of the program's arrays */
   uint32_t first, n;
@@ -84,16 +84,27 @@ typedef struct tn_pvalue {
   uint32_t region;
   tn_pspan dims;          /* program->dim_slots: one slot per dim, n == rank; or n == 0: not known before it exists */
   int64_t index;          /* BUFFER: buffer; VIEW: value; INPUT: input number; else 0 */
+  uint32_t part;          /* VIEW: 1 + slot of the element of its source where it begins; 0: it is all of it */
   uint64_t offset, bytes; /* CONST: in weights */
   tn_pspan shape_elems;   /* SHAPE: slots of the elements, in program->dim_slots */
 } tn_pvalue;
 
-/* A buffer lives from step `first` to step `last` of its region (inclusive; 0 = the region's first step; results live
- * to the last one); bytes = the largest value stored in it. A buffer of strings holds nothing else. */
+/* Ticks: the clock of lifetimes. Steps have them in order of running, from 0; a control step has one when it begins,
+ * then follow those of its regions, one after the other, then one when it ends. Values that a control step reads are
+ * needed until it ends; results of a region are needed until the last tick in it.
+ *
+ * A buffer lives from tick `first` to tick `last`, inclusive. Its place is found when `region` is entered, and holds
+ * values of that region and of regions inside it, one after the other:
+ *   - a kernel may write a value over an operand that nothing reads later (TN_K_IN_PLACE);
+ *   - an IF finds the results of its regions in the buffers of its outs, where they are not copied.
+ * Without `bytes` it has the size of the largest of its values, all of them of `region`. A buffer of strings holds
+ * nothing else. In a region that is_placed the buffers are numbered by address and have ties (code/planner.h). */
 typedef struct tn_pbuffer {
   uint32_t region;
   uint32_t first, last;
-  uint32_t value; /* whose size it has; one of those stored in it */
+  uint32_t value;      /* whose size it has; one of those stored in it */
+  uint32_t bytes;      /* 1 + slot of its size, known when `region` is entered; or 0 */
+  int32_t under, over; /* ties: other buffers, or TN_NO_INDEX */
 } tn_pbuffer;
 
 typedef enum tn_pattr_kind { /* as tn_kattr_kind */
@@ -145,6 +156,7 @@ typedef struct tn_pregion {
   tn_pspan buffers;         /* program->buffers */
   uint32_t segment;         /* to run on entry */
   int32_t parent_step;      /* the control step that owns it, TN_NO_INDEX for region 0 (main) */
+  uint8_t is_placed;        /* its buffers have ties: offsets follow from sizes */
 } tn_pregion;
 
 typedef struct tn_pio { /* a graph input or output as the user sees it */

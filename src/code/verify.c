@@ -122,6 +122,9 @@ static tn_status verify_value(const verifier *v, uint32_t i) {
   if (x->kind != 0 && x->store != TN_STORE_INPUT && x->store != TN_STORE_PARAM && x->store != TN_STORE_LATE)
     return verify_fail(v, "value '%s' is no tensor and cannot be stored so", x->name);
   if (x->kind != 0 && x->rank != -1) return verify_fail(v, "value '%s' is no tensor and has a rank", x->name);
+  if (x->part > p->n_slots ||
+      (x->part && (x->store != TN_STORE_VIEW || !has_dims || tn_dtype_bits((tn_dtype)x->dtype) % 8)))
+    return verify_fail(v, "value '%s' is no part", x->name);
   switch ((tn_pstore)x->store) {
     case TN_STORE_CONST:
       return verify_const(v, i);
@@ -130,12 +133,14 @@ static tn_status verify_value(const verifier *v, uint32_t i) {
         return verify_fail(v, "value '%s' is no input", x->name);
       return TN_OK;
     case TN_STORE_BUFFER:
-      if (!has_dims || x->index < 0 || x->index >= p->n_buffers || p->buffers[x->index].region != x->region)
+      if (!has_dims || x->index < 0 || x->index >= p->n_buffers)
         return verify_fail(v, "value '%s' has no buffer", x->name);
       return TN_OK;
     case TN_STORE_VIEW:
       if (x->index < 0 || x->index >= i) return verify_fail(v, "value '%s' is a view of a later one", x->name);
       if (p->values[x->index].kind != 0) return verify_fail(v, "value '%s' is a view of what is no tensor", x->name);
+      if (x->part && x->dtype != p->values[x->index].dtype)
+        return verify_fail(v, "value '%s' is a part of another type", x->name);
       return TN_OK;
     case TN_STORE_SHAPE:
       return has_dims ? verify_shape(v, x) : verify_fail(v, "value '%s' has no dims", x->name);
@@ -156,7 +161,8 @@ static tn_status verify_values(const verifier *v) {
   for (uint32_t i = 0; i < v->p->n_buffers; i++) {
     const tn_pbuffer *b = &v->p->buffers[i];
     if (b->region >= v->p->n_regions || b->first > b->last || b->value >= v->p->n_values ||
-        v->p->values[b->value].store != TN_STORE_BUFFER || v->p->values[b->value].index != i)
+        v->p->values[b->value].store != TN_STORE_BUFFER || v->p->values[b->value].index != i ||
+        b->bytes > v->p->n_slots)
       return verify_fail(v, "buffer %u is malformed", i);
   }
   return TN_OK;

@@ -33,10 +33,13 @@ static bool compile_is_text(tn_bytes bytes) {
 static bool compile_find_kernel(const char *name, uint32_t *out_flags) {
   const tn_kernel *kernel = tn_kernel_find(name);
   if (!kernel) return false;
-  *out_flags = kernel->flags & TN_K_SIZES ? TN_KERNEL_SIZES : 0;
+  *out_flags = kernel->flags;
   return true;
 }
 
+_Static_assert((int)TN_KERNEL_SIZES == (int)TN_K_SIZES && (int)TN_KERNEL_IN_PLACE == (int)TN_K_IN_PLACE &&
+                   (int)TN_KERNEL_IN_PLACE_FIRST == (int)TN_K_IN_PLACE_FIRST,
+               "one meaning of flags");
 static const tn_kernel_facts compile_kernels = {compile_find_kernel};
 
 /* Options. */
@@ -208,7 +211,10 @@ static tn_status compile_inside(tn_ctx *ctx, void *arg) {
   if (c->is_program) return TN_OK;
   TN_TRY(compile_assume(c->graph, q->options));
   compile_manager m = {.c = c, .request = q, .have = TN_HAS_GRAPH};
-  c->pass = (tn_pass){.ctx = ctx, .kernels = &compile_kernels, .max_edits = q->max_edits < 0 ? -1 : q->max_edits};
+  c->pass = (tn_pass){.ctx = ctx,
+                      .kernels = &compile_kernels,
+                      .max_edits = q->max_edits < 0 ? -1 : q->max_edits,
+                      .keep_operands = q->keep_operands};
   TN_TRY(compile_verify(&m));
   return q->passes ? compile_run_list(&m, q->passes) : compile_run_all(&m);
 }

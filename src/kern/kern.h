@@ -91,9 +91,15 @@ struct tn_kcall {
   tn_error *err;
 };
 
-enum {                /* flags of a kernel row */
-       TN_K_SIZES = 1 /* sets the dims of every tensor output itself through tn_k_out: may have late outputs and inputs
-                         of a rank that is known only at run time. Without it outputs come with dims and data ready. */
+/* Flags of a kernel row. */
+enum {
+  /* Sets the dims of every tensor output itself through tn_k_out: may have late outputs and inputs of a rank that is
+   * known only at run time. Without it outputs come with dims and data ready. */
+  TN_K_SIZES = 1,
+  /* Output 0 may have the memory of an input of the same dims and element size: element i of it is written after
+   * element i of every such input was read, and no element of them is read later. */
+  TN_K_IN_PLACE = 2,
+  TN_K_IN_PLACE_FIRST = 4 /* the same of input 0 alone */
 };
 
 typedef tn_status (*tn_kernel_fn)(tn_kcall *k);

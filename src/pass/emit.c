@@ -69,6 +69,23 @@ static tn_status emit_const(tn_emit *e, const tn_lit *lit, tn_pvalue *out, const
   return emit_dims(e, dims, lit->rank, &out->dims);
 }
 
+/* The numbers of a region's buffers follow each other, by address. */
+static void emit_number_buffers(tn_emit *e) {
+  const tn_plan *plan = e->pass->plan;
+  uint32_t at = 0;
+  for (uint32_t i = 0; i < plan->n_buffers; i++) e->out_regions[e->region_of[plan->buffers[i].region->id]].buffers.n++;
+  for (uint32_t r = 0; r < e->n_regions; r++) {
+    e->out_regions[r].buffers.first = at;
+    e->out_regions[r].is_placed = true;
+    at += e->out_regions[r].buffers.n;
+  }
+}
+
+static int64_t emit_buffer_number(const tn_emit *e, int32_t buffer) {
+  const tn_plan_buffer *b = &e->pass->plan->buffers[buffer];
+  return (int64_t)e->out_regions[e->region_of[b->region->id]].buffers.first + b->number;
+}
+
 static tn_status emit_value(tn_emit *e, const tn_value *v, uint32_t region, int64_t input) {
   const tn_plan *plan = e->pass->plan;
   const tn_pstore store = (tn_pstore)plan->store[v->id];
@@ -77,7 +94,7 @@ static tn_status emit_value(tn_emit *e, const tn_value *v, uint32_t region, int6
   tn_pvalue out = {.name = v->name, .kind = emit_kind(&v->type), .store = (uint8_t)store, .rank = -1, .region = region};
   if (inner && inner->kind == TN_TYPE_TENSOR) out.dtype = (uint8_t)inner->dtype;
   if (out.kind == 0) out.rank = (int8_t)v->type.rank;
-  if (store == TN_STORE_BUFFER) out.index = plan->buffer[v->id];
+  if (store == TN_STORE_BUFFER) out.index = emit_buffer_number(e, plan->buffer[v->id]);
   if (store == TN_STORE_VIEW) out.index = e->value_of[plan->view_of[v->id]];
   if (store == TN_STORE_INPUT) out.index = input;
   if (store == TN_STORE_CONST)
@@ -85,6 +102,10 @@ static tn_status emit_value(tn_emit *e, const tn_value *v, uint32_t region, int6
   else if (out.kind == 0 && emit_has_dims(e, v, store))
     TN_TRY(emit_dims(e, v->type.dims, v->type.rank, &out.dims));
   if (store == TN_STORE_SHAPE) TN_TRY(emit_elems(e, v, &out.shape_elems));
+  if (plan->part[v->id]) {
+    TN_TRY(tn_emit_expression(e, plan->part[v->id], &out.part));
+    out.part++;
+  }
   tn_vec_push(e->arena, &e->values, out);
   tn_vec_push(e->arena, &e->external, external);
   return TN_OK;
@@ -154,25 +175,26 @@ static tn_status emit_region_values(tn_emit *e, uint32_t region) {
   return TN_OK;
 }
 
-/* Buffers in order of region, as the plan numbered them by walking nodes: renumbered here. */
-static const tn_pbuffer *emit_buffers(tn_emit *e) {
+static tn_status emit_buffers(tn_emit *e) {
   const tn_plan *plan = e->pass->plan;
-  tn_pbuffer *out = TN_NEW_ARRAY(e->arena, tn_pbuffer, plan->n_buffers + 1);
-  uint32_t n = 0;
-  for (uint32_t r = 0; r < e->n_regions; r++) {
-    tn_pregion *region = &e->out_regions[r];
-    region->buffers.first = n;
-    for (uint32_t v = region->values.first; v < region->values.first + region->values.n; v++) {
-      tn_pvalue *value = &e->values.at[v];
-      if (value->store != TN_STORE_BUFFER) continue;
-      const int64_t planned = value->index;
-      const uint32_t last = region->steps.n - 1;
-      value->index = n;
-      out[n++] = (tn_pbuffer){r, plan->first[planned], plan->last[planned] > last ? last : plan->last[planned], v};
-    }
-    region->buffers.n = n - region->buffers.first;
+  e->buffers = TN_NEW_ARRAY(e->arena, tn_pbuffer, plan->n_buffers + 1);
+  for (uint32_t i = 0; i < plan->n_buffers; i++) {
+    const tn_plan_buffer *b = &plan->buffers[i];
+    const uint32_t region = e->region_of[b->region->id];
+    const int32_t first = (int32_t)e->out_regions[region].buffers.first;
+    tn_pbuffer *out = &e->buffers[emit_buffer_number(e, (int32_t)i)];
+    *out = (tn_pbuffer){.region = region,
+                        .first = b->first,
+                        .last = b->last,
+                        .value = (uint32_t)e->value_of[b->value],
+                        .under = b->under == TN_NO_INDEX ? TN_NO_INDEX : first + b->under,
+                        .over = b->over == TN_NO_INDEX ? TN_NO_INDEX : first + b->over};
+    if (!b->has_bytes) continue;
+    e->home = b->region;
+    TN_TRY(tn_emit_expression(e, b->bytes, &out->bytes));
+    out->bytes++;
   }
-  return out;
+  return TN_OK;
 }
 
 static void emit_segments(tn_emit *e, tn_program *p) {
@@ -238,7 +260,7 @@ static tn_program *emit_program(tn_emit *e) {
   tn_program *p = TN_NEW(e->arena, tn_program);
   const tn_region *main = e->graph->main;
   p->model = e->pass->ctx->file ? e->pass->ctx->file : "";
-  p->buffers = emit_buffers(e);
+  p->buffers = e->buffers;
   p->n_buffers = e->pass->plan->n_buffers;
   emit_segments(e, p);
   p->symbols = emit_symbol_rows(e);
@@ -294,7 +316,9 @@ tn_status tn_pass_emit(tn_pass *pass, tn_graph *g) {
   TN_TRY(emit_start(&e));
   emit_input_dims(&e);
   TN_TRY(tn_emit_symbols(&e));
+  emit_number_buffers(&e);
   for (uint32_t i = 0; i < e.n_regions; i++) TN_TRY(emit_region_values(&e, i));
+  TN_TRY(emit_buffers(&e));
   TN_TRY(tn_emit_checks(&e));
   for (uint32_t i = 0; i < e.n_regions; i++) TN_TRY(tn_emit_steps(&e, i));
   pass->program = emit_program(&e);

@@ -37,6 +37,7 @@ typedef struct tn_emit {
   tn_map *arm;           /* the same inside a guarded arm of select; NULL outside */
   tn_emit_segment *arm_segment;
 
+  tn_pbuffer *buffers;
   TN_VEC(tn_pvalue) values;
   TN_VEC(const void *) external;
   TN_VEC(uint32_t) dim_slots;

@@ -287,6 +287,7 @@ static void emit_code_use_type(emit_code_used *u, const tn_value *v) {
   const tn_type *t = &v->type;
   tn_symtab *syms = u->emit->graph->syms;
   for (int j = 0; tn_type_has_rank(t) && j < t->rank; j++) tn_sym_symbols(syms, t->dims[j], emit_code_use, u);
+  if (u->emit->pass->plan->part[v->id]) tn_sym_symbols(syms, u->emit->pass->plan->part[v->id], emit_code_use, u);
   const int64_t n = u->emit->pass->plan->store[v->id] == TN_STORE_SHAPE ? tn_type_content_count(t) : 0;
   for (int64_t i = 0; i < n; i++)
     if (t->content[i].sym) tn_sym_symbols(syms, t->content[i].sym, emit_code_use, u);

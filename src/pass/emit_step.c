@@ -102,12 +102,10 @@ static tn_status emit_step_kind(const tn_emit *e, const tn_node *node, uint8_t *
   return tn_fail(e->pass->ctx, TN_UNSUPPORTED, node->loc, "control operator %s has no step", node->op->name);
 }
 
-/* If runs its first region when the condition holds. */
 static tn_pspan emit_step_regions(tn_emit *e, const tn_node *node) {
   const tn_pspan span = {(uint32_t)e->operands.n, (uint32_t)node->n_regions};
-  const bool swapped = node->n_regions == 2 && strcmp(node->regions[0]->name, "else_branch") == 0;
   for (int i = 0; i < node->n_regions; i++) {
-    const tn_region *r = node->regions[swapped ? 1 - i : i];
+    const tn_region *r = tn_pass_region(node, i);
     const uint32_t number = e->region_of[r->id];
     e->out_regions[number].parent_step = (int32_t)e->steps.n;
     tn_vec_push(e->arena, &e->operands, (int32_t)number);
@@ -136,6 +134,7 @@ static tn_status emit_step_node(tn_emit *e, const tn_node *node) {
       break;
     case TN_PLACE_DATA:
     case TN_PLACE_ALIAS:
+    case TN_PLACE_PART:
       return TN_OK;
   }
   step.in = emit_step_operands(e, node->in, n_in, at_least);

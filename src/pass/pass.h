@@ -13,22 +13,34 @@ typedef enum tn_place {
   TN_PLACE_CONTROL, /* a step with regions */
   TN_PLACE_DATA,    /* const, shape_value: no step */
   TN_PLACE_ALIAS,   /* a view whose dims are known in time: no step */
+  TN_PLACE_PART,    /* results that are parts of an operand: no step */
   TN_PLACE_VIEW     /* a view that takes the dims of its source when it runs */
 } tn_place;
+
+typedef struct tn_plan_buffer { /* as tn_pbuffer */
+  const tn_region *region;      /* whose memory it is in */
+  uint32_t first, last;         /* ticks, inclusive */
+  uint32_t value;               /* id of the value whose size it has */
+  tn_sym bytes;
+  bool has_bytes;      /* its size is not that of values of `region` alone */
+  uint32_t number;     /* in its region, by address */
+  int32_t under, over; /* ties: numbers of buffers of its region, or TN_NO_INDEX */
+} tn_plan_buffer;
 
 typedef struct tn_plan { /* pass/plan.c: which values share memory */
   int32_t *buffer;       /* value id -> buffer, or -1 */
   int32_t *view_of;      /* value id -> value id it is a view of, or -1 */
+  tn_sym *part;          /* value id -> element of that one with which it begins, or NULL: it has all of its elements */
   uint8_t *store;        /* value id -> tn_pstore */
+  uint32_t *begin, *end; /* node id -> ticks, of those that are steps */
+  uint32_t *region_end;  /* region id -> the last tick inside it */
   uint32_t n_buffers;
-  uint32_t *first, *last; /* buffer -> steps of its region (inclusive); last may be TN_TO_THE_END */
-  uint32_t *value;        /* buffer -> id of the value whose size it has */
+  tn_plan_buffer *buffers;
 } tn_plan;
-#define TN_TO_THE_END UINT32_MAX
 #define TN_NO_STEP UINT32_MAX
 
 /* What the passes know of the kernel table (a pass does not include kern/). */
-enum { TN_KERNEL_SIZES = 1 }; /* as TN_K_SIZES */
+enum { TN_KERNEL_SIZES = 1, TN_KERNEL_IN_PLACE = 2, TN_KERNEL_IN_PLACE_FIRST = 4 }; /* as TN_K_SIZES ... */
 typedef struct tn_kernel_facts {
   bool (*find)(const char *name, uint32_t *out_flags); /* false: no such kernel */
 } tn_kernel_facts;
@@ -37,7 +49,8 @@ typedef struct tn_pass { /* what the manager hands to every pass */
   tn_ctx *ctx;           /* ctx->pass is emptied after each pass */
   const char *name;
   const tn_kernel_facts *kernels;
-  int64_t max_edits; /* optional rewrites stop when the graph has seen as many edits; < 0: no limit */
+  bool keep_operands; /* no result is written over an operand: someone looks at both */
+  int64_t max_edits;  /* optional rewrites stop when the graph has seen as many edits; < 0: no limit */
   /* Products that later passes read; in the context's arena. */
   struct tn_known *known;             /* place: when sizes are known (pass/known.h) */
   const struct tn_engine **engine_of; /* place: node id -> engine */
@@ -66,6 +79,16 @@ tn_status tn_pass_emit(tn_pass *p, tn_graph *g);      /* the program */
 static inline bool tn_pass_may_edit(const tn_pass *p, const tn_graph *g) {
   return p->max_edits < 0 || g->edits < p->max_edits;
 }
+
+/* Region i of a node, as its step has them: an If runs its first region when the condition holds. */
+static inline tn_region *tn_pass_region(const tn_node *node, int i) {
+  const bool swapped = node->n_regions == 2 && strcmp(node->regions[0]->name, "else_branch") == 0;
+  return node->regions[swapped ? 1 - i : i];
+}
+
+/* The element of operand 0 from which result `out` takes all its own, which lie together (pass/part.c); NULL when they
+ * do not, or when it is not known before the node runs. */
+tn_sym tn_pass_part_of(const tn_pass *p, const tn_graph *g, const tn_node *node, int out);
 
 const tn_lit *tn_pass_const_of(const tn_value *v); /* the literal of a `const` node's result; else NULL */
 

@@ -10,7 +10,8 @@ static void schedule_region(const tn_pass *p, const tn_region *r) {
   uint32_t step = 0;
   for (const tn_node *node = r->first; node; node = node->next) {
     const uint8_t place = p->place_of[node->id];
-    p->order_of[node->id] = place == TN_PLACE_DATA || place == TN_PLACE_ALIAS ? TN_NO_STEP : step++;
+    p->order_of[node->id] =
+        place == TN_PLACE_DATA || place == TN_PLACE_ALIAS || place == TN_PLACE_PART ? TN_NO_STEP : step++;
   }
 }
 

@@ -213,6 +213,21 @@ tn_status tn_rt_dims(tn_rt_session *s, uint32_t value, bool *out_changed, tn_err
   return TN_OK;
 }
 
+/* A view of some elements of its source that lie together. */
+static tn_status bind_part(tn_rt_session *s, uint32_t value, tn_error *err) {
+  const tn_pvalue *x = &s->p->values[value];
+  const tn_karg *src = &s->args[x->index];
+  tn_karg *a = &s->args[value];
+  const int64_t first = s->slots[x->part - 1];
+  if (first < 0 || first > src->count || a->count > src->count - first)
+    return tn_error_set(err, TN_MISMATCH,
+                        "value '%s' has elements %" PRId64 " to %" PRId64 " of '%s', which has %" PRId64, x->name,
+                        first, a->count + first, s->p->values[x->index].name, src->count);
+  a->data = (char *)src->data + first * (tn_dtype_bits(a->dtype) / 8);
+  a->is_const = src->is_const;
+  return TN_OK;
+}
+
 static tn_status bind_view(tn_rt_session *s, uint32_t value, tn_error *err) {
   const tn_pvalue *x = &s->p->values[value];
   const tn_karg *src = &s->args[x->index];
@@ -226,6 +241,7 @@ static tn_status bind_view(tn_rt_session *s, uint32_t value, tn_error *err) {
     a->count = src->count;
     memcpy(a->dims, src->dims, sizeof a->dims);
   }
+  if (x->part) return bind_part(s, value, err);
   const bool sized = tn_dtype_bytes(a->dtype, a->count, &bytes) && tn_dtype_bytes(src->dtype, src->count, &src_bytes);
   if (!sized || bytes != src_bytes)
     return tn_error_set(err, TN_MISMATCH,

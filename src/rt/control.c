@@ -94,7 +94,8 @@ static tn_status control_copy_out(const control *c, uint32_t i, const tn_karg *s
   if (out->kind != src->kind) return control_fail(c, TN_MISMATCH, "result %u is of another kind than expected", i);
   if (src->kind != TN_KARG_TENSOR) return tn_rt_assign(c->s, out, NULL, src, c->err);
   TN_TRY(control_size(c, i, src->dtype, src->rank, src->dims));
-  tn_k_copy(src->dtype, out->data, 0, src->data, 0, src->count);
+  if (out->data != src->data) /* the region may have written it in place */
+    tn_k_copy(src->dtype, out->data, 0, src->data, 0, src->count);
   return TN_OK;
 }
 

@@ -61,8 +61,6 @@ static void session_layout(tn_rt_session *s, carver *c, session_sizes *z) {
   SESSION_ARRAY(states, z->states);
   SESSION_ARRAY(events, z->events);
   SESSION_ARRAY(intervals, p->n_buffers);
-  SESSION_ARRAY(by_first, p->n_buffers);
-  SESSION_ARRAY(by_last, p->n_buffers);
   SESSION_ARRAY(buffer_base, p->n_buffers);
   SESSION_ARRAY(user_outputs, p->n_outputs);
   SESSION_ARRAY(key, z->key);
@@ -240,35 +238,29 @@ static void session_events(tn_rt_session *s) {
   }
 }
 
-/* Orders a region's buffers by a step number below n_steps, by counting; buffers of equal number stay in order. */
-static void session_sort_buffers(tn_rt_session *s, tn_pspan buffers, bool by_last, uint32_t n_steps, uint32_t *count) {
-  uint32_t *const order = (by_last ? s->by_last : s->by_first) + buffers.first;
-  const tn_interval_plan *b = s->intervals + buffers.first;
-  memset(count, 0, ((size_t)n_steps + 2) * sizeof *count);
-  for (uint32_t i = 0; i < buffers.n; i++) count[(by_last ? b[i].last : b[i].first) + 1]++;
-  for (uint32_t k = 0; k < n_steps; k++) count[k + 1] += count[k];
-  for (uint32_t i = 0; i < buffers.n; i++) order[count[by_last ? b[i].last : b[i].first]++] = i;
+/* A result over an operand: only where the kernel allows it. */
+static tn_status session_in_place(const tn_rt_session *s, uint32_t step, tn_error *err) {
+  const tn_program *p = s->p;
+  const tn_pstep *t = &p->steps[step];
+  const uint32_t flags = s->steps[step].kernel ? s->steps[step].kernel->flags : 0;
+  const int32_t out = t->out.n ? p->operands[t->out.first] : TN_NO_INDEX;
+  if (out == TN_NO_INDEX || p->values[out].store != TN_STORE_BUFFER || !s->steps[step].kernel) return TN_OK;
+  for (uint32_t i = 0; i < t->in.n; i++) {
+    const int32_t in = p->operands[t->in.first + i];
+    const tn_pvalue *root = in == TN_NO_INDEX ? NULL : &p->values[s->flow.root[in]];
+    if (!root || root->store != TN_STORE_BUFFER || root->index != p->values[out].index) continue;
+    if ((flags & TN_K_IN_PLACE) || ((flags & TN_K_IN_PLACE_FIRST) && i == 0)) continue;
+    return tn_error_set(err, TN_INTERNAL, "%s: kernel '%s' cannot write '%s' over its operand %u", t->label, t->kernel,
+                        p->values[out].name, i);
+  }
+  return TN_OK;
 }
 
 static tn_status session_buffers(tn_rt_session *s, tn_error *err) {
-  tn_rt_block count = {NULL, 0};
-  uint32_t most = 0;
-  for (uint32_t i = 0; i < s->p->n_regions; i++)
-    if (s->p->regions[i].steps.n > most) most = s->p->regions[i].steps.n;
-  if (!tn_rt_grow(s, &count, ((size_t)most + 3) * sizeof(uint32_t), 0))
-    return tn_error_set(err, TN_OOM, "no memory for a session");
-  for (uint32_t i = 0; i < s->p->n_regions; i++) {
-    const tn_pspan buffers = s->p->regions[i].buffers;
-    const uint32_t n = s->p->regions[i].steps.n ? s->p->regions[i].steps.n : 1;
-    for (uint32_t j = buffers.first; j < buffers.first + buffers.n; j++) {
-      const tn_pbuffer *b = &s->p->buffers[j];
-      s->intervals[j].first = b->first < n ? b->first : n - 1;
-      s->intervals[j].last = b->last < n ? b->last : n - 1;
-    }
-    session_sort_buffers(s, buffers, false, n, count.ptr);
-    session_sort_buffers(s, buffers, true, n, count.ptr);
-  }
-  tn_rt_drop(s, &count);
+  for (uint32_t i = 0; i < s->p->n_buffers; i++) s->intervals[i] = s->flow.intervals[i];
+  s->by_first = s->flow.by_first;
+  s->by_last = s->flow.by_last;
+  for (uint32_t i = 0; i < s->p->n_steps; i++) TN_TRY(session_in_place(s, i, err));
   return TN_OK;
 }
 

@@ -3,7 +3,7 @@
 #define TN_RT_SESSION_H
 
 #include "code/flow.h"
-#include "rt/plan.h"
+#include "code/planner.h"
 #include "rt/rt.h"
 
 enum { TN_RT_CACHES = 4, TN_RT_ALIGN = 64, TN_RT_MAX_NESTING = 8 };

@@ -27,6 +27,7 @@ typedef struct build {
   tn_pio inputs[8], outputs[8];
   const void *external[BUILD_MAX];
   uint32_t segment; /* the open one */
+  bool has_ticks;
 } build;
 
 __attribute__((unused)) static void build_init(build *b, tn_allocator allocator) {
@@ -178,6 +179,27 @@ __attribute__((unused)) static tn_pspan build_ints(build *b, int n, const int64_
   const tn_pspan span = {b->p.n_ints, (uint32_t)n};
   for (int i = 0; i < n; i++) b->ints[b->p.n_ints++] = v[i];
   return span;
+}
+
+/* Turns the steps that buffers were given as lives into ticks; those that last to the end of a region get its end. */
+__attribute__((unused)) static void build_region_ticks(build *b, uint32_t region, uint32_t *clock) {
+  const tn_pregion *r = &b->regions[region];
+  uint32_t begin[BUILD_MAX], end[BUILD_MAX];
+  for (uint32_t k = 0; k < r->steps.n; k++) {
+    const tn_pspan inner = b->steps[r->steps.first + k].regions;
+    begin[k] = (*clock)++;
+    for (uint32_t i = 0; i < inner.n; i++) build_region_ticks(b, (uint32_t)b->operands[inner.first + i], clock);
+    end[k] = inner.n ? (*clock)++ : begin[k];
+  }
+  for (uint32_t i = r->buffers.first; i < r->buffers.first + r->buffers.n; i++) {
+    b->buffers[i].first = begin[b->buffers[i].first];
+    b->buffers[i].last = end[b->buffers[i].last];
+  }
+}
+__attribute__((unused)) static void build_ticks(build *b) {
+  uint32_t clock = 0;
+  if (!b->has_ticks) build_region_ticks(b, 0, &clock);
+  b->has_ticks = true;
 }
 
 #define SLOTS(...) ((const uint32_t[]){__VA_ARGS__})

@@ -186,6 +186,7 @@ static void build_branch(build *b) {
     b->regions[r].steps.first = b->p.n_steps;
   }
   b->steps[2].regions = build_list(b, LIST(1, 2));
+  build_ticks(b);
 }
 
 #define REFUSED_IN(change, message)             \

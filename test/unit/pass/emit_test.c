@@ -79,7 +79,8 @@ static void emit_look_regions(pass_run *r) {
   CHECK_EQ_I(p->regions[1].parent_step, 0);
   CHECK_EQ_I(p->regions[1].steps.n, 1);
   CHECK_EQ_I(p->regions[2].steps.n, 1);
-  CHECK_EQ_I(p->regions[1].buffers.n, 1);
+  CHECK_EQ_I(p->n_buffers, 1); /* the branches write where the If has its result */
+  CHECK_EQ_I(p->regions[0].buffers.n, 1);
   const int32_t then = p->operands[p->steps[0].regions.first];
   CHECK_STR(p->steps[p->regions[then].steps.first].kernel, "exp");
 }

@@ -395,6 +395,7 @@ static void build_loop_plain(build *b) { build_loop(b, false); }
 static void build_scan_columns(build *b) { build_scan(b, 1, 0); }
 
 static tn_status control_try(fixture *x, const tn_karg *args, int n) {
+  build_ticks(&x->b);
   tn_status status = tn_program_copy(x->allocator, &x->b.p, &x->p, &x->err);
   if (status == TN_OK) status = tn_rt_session_create(x->p, x->allocator, NULL, &x->s, &x->err);
   for (int i = 0; i < n && status == TN_OK; i++) status = tn_rt_set_input(x->s, (uint32_t)i, &args[i], &x->err);

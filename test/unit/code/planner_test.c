@@ -1,6 +1,6 @@
 /* The memory planner against its definition: buffers that live together do not overlap, the peak is what the offsets
  * say, and it is close to the largest live sum. */
-#include "rt/plan.h"
+#include "code/planner.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* Bind-time memory planner: best fit in order of birth, in about linear time; for few buffers also largest first
  * and the like, which are often tighter. The smallest result wins, so the plan depends on sizes and lifetimes alone. */
-#include "rt/plan.h"
+#include "code/planner.h"
 
 #include <string.h>
 
@@ -242,7 +242,7 @@ static size_t plan_improve(tn_planner *w, tn_interval_plan *b, uint32_t n, size_
   return peak;
 }
 
-static size_t plan_live(const tn_interval_plan *b, uint32_t n, const uint32_t *by_first, const uint32_t *by_last) {
+size_t tn_plan_live(const tn_interval_plan *b, uint32_t n, const uint32_t *by_first, const uint32_t *by_last) {
   size_t live = 0, most = 0;
   uint32_t dead = 0;
   for (uint32_t i = 0; i < n; i++) {
@@ -258,7 +258,7 @@ bool tn_plan_offsets(tn_planner *w, tn_interval_plan *buffers, uint32_t n, const
   size_t sum = 0;
   for (uint32_t i = 0; i < n; i++)
     if (!tn_add_size(sum, buffers[i].bytes, &sum)) return false;
-  *out_live = plan_live(buffers, n, by_first, by_last);
+  *out_live = tn_plan_live(buffers, n, by_first, by_last);
   *out_peak = plan_by_birth(w, buffers, n, by_first, by_last);
   if (n > 0 && n <= PLAN_SMALL) *out_peak = plan_improve(w, buffers, n, *out_peak, *out_live);
   return true;

@@ -1,0 +1,110 @@
+/* Results that are elements of an operand which lie together: slices and splits along the first axis that is not 1, one
+ * element of such an axis. They need no copy. */
+#include "pass/known.h"
+#include "pass/pass.h"
+
+static bool part_is_one(tn_sym dim) { return tn_sym_is(dim, 1); }
+
+/* Product of the dims of a type from `from` on. */
+static tn_sym part_inner(tn_symtab *syms, const tn_type *t, int from) {
+  tn_sym n = tn_sym_int(syms, 1);
+  for (int i = from; i < t->rank; i++) n = tn_sym_mul(syms, n, t->dims[i]);
+  return n;
+}
+
+/* Are all dims before `axis` 1? */
+static bool part_leads(const tn_type *t, int axis) {
+  for (int i = 0; i < axis; i++)
+    if (!part_is_one(t->dims[i])) return false;
+  return true;
+}
+
+static bool part_axis(const tn_node *node, const tn_type *x, int *out) {
+  const tn_attr *a = tn_op_attr(node, "axis");
+  int64_t axis = a && a->kind == TN_ATTR_INT ? a->i : 0;
+  if (axis < 0) axis += x->rank;
+  *out = (int)axis;
+  return axis >= 0 && axis < x->rank;
+}
+
+static tn_sym part_of_split(tn_symtab *syms, const tn_node *node, int out) {
+  const tn_type *x = &node->in[0]->type;
+  tn_sym before = tn_sym_int(syms, 0);
+  int axis;
+  if (!part_axis(node, x, &axis) || !part_leads(x, axis)) return NULL;
+  for (int i = 0; i < out; i++) {
+    if (!node->out[i] || !tn_type_has_rank(&node->out[i]->type)) return NULL;
+    before = tn_sym_add(syms, before, node->out[i]->type.dims[axis]);
+  }
+  return tn_sym_mul(syms, before, part_inner(syms, x, axis + 1));
+}
+
+/* Element i of a small integer operand; NULL when it is not known. */
+static tn_sym part_elem(const tn_node *node, int in, int64_t i) {
+  const tn_type *t = in < node->n_in && node->in[in] ? &node->in[in]->type : NULL;
+  if (!t || i >= tn_type_content_count(t) || t->content[i].kind != TN_ELEM_SYM) return NULL;
+  return t->content[i].sym;
+}
+
+/* Where position `at` of an axis of size n is, counted from the front; NULL when its sign is not known. */
+static tn_sym part_from_front(tn_symtab *syms, tn_sym at, tn_sym n) {
+  const tn_interval b = at ? tn_sym_bounds(syms, at) : (tn_interval){INT64_MIN, INT64_MAX};
+  if (b.lo >= 0) return at;
+  return b.hi < 0 ? tn_sym_add(syms, at, n) : NULL;
+}
+
+static tn_sym part_of_gather(tn_symtab *syms, const tn_node *node) {
+  const tn_type *x = &node->in[0]->type;
+  int axis;
+  if (!part_axis(node, x, &axis) || !part_leads(x, axis)) return NULL;
+  if (tn_type_content_count(&node->in[1]->type) != 1) return NULL;
+  const tn_sym at = part_from_front(syms, part_elem(node, 1, 0), x->dims[axis]);
+  if (!at || tn_sym_prove(syms, tn_sym_lt(syms, at, x->dims[axis])) != TN_TRUE || tn_sym_bounds(syms, at).lo < 0)
+    return NULL;
+  return tn_sym_mul(syms, at, part_inner(syms, x, axis + 1));
+}
+
+static bool part_slice_axis(const tn_node *node, int64_t i, int rank, int *out) {
+  const bool has_axes = node->n_in > 3 && node->in[3];
+  const tn_sym a = has_axes ? part_elem(node, 3, i) : NULL;
+  int64_t axis = i;
+  if (has_axes && (!a || !tn_sym_is_int(a))) return false;
+  if (has_axes) axis = a->k < 0 ? a->k + rank : a->k;
+  *out = (int)axis;
+  return axis >= 0 && axis < rank;
+}
+
+/* The first element; only the axes up to the first one of the result that is not 1 may be cut. */
+static tn_sym part_of_slice(tn_symtab *syms, const tn_node *node) {
+  const tn_type *x = &node->in[0]->type, *y = &node->out[0]->type;
+  const int64_t n = tn_type_content_count(&node->in[1]->type);
+  tn_sym first = tn_sym_int(syms, 0);
+  if (n == 0) return NULL;
+  for (int64_t i = 0; i < n; i++) {
+    int axis;
+    if (!part_slice_axis(node, i, x->rank, &axis)) return NULL;
+    if (node->n_in > 4 && node->in[4]) {
+      const tn_sym step = part_elem(node, 4, i);
+      if (!step || !tn_sym_is(step, 1)) return NULL;
+    }
+    if (x->dims[axis] == y->dims[axis]) continue; /* all of it */
+    const tn_sym start = part_from_front(syms, part_elem(node, 1, i), x->dims[axis]);
+    if (!start || !part_leads(y, axis)) return NULL;
+    const tn_sym at = tn_sym_max(syms, tn_sym_int(syms, 0), tn_sym_min(syms, start, x->dims[axis]));
+    first = tn_sym_add(syms, first, tn_sym_mul(syms, at, part_inner(syms, x, axis + 1)));
+  }
+  return first;
+}
+
+tn_sym tn_pass_part_of(const tn_pass *p, const tn_graph *g, const tn_node *node, int out) {
+  const char *const name = node->op->name;
+  const tn_value *x = node->n_in > 0 ? node->in[0] : NULL, *y = node->out[out];
+  if (!x || !y || !tn_type_has_rank(&x->type) || !tn_type_has_rank(&y->type)) return NULL;
+  if (x->type.dtype != y->type.dtype || y->type.dtype == TN_STR || tn_dtype_bits(y->type.dtype) % 8 != 0) return NULL;
+  tn_sym first = NULL;
+  if (strcmp(name, "split") == 0) first = part_of_split(g->syms, node, out);
+  if (strcmp(name, "gather") == 0 && node->n_in > 1 && node->in[1]) first = part_of_gather(g->syms, node);
+  if (strcmp(name, "slice") == 0 && node->n_in > 2 && node->in[1]) first = part_of_slice(g->syms, node);
+  if (!first || !tn_known_type_before(p->known, &y->type, node)) return NULL;
+  return tn_known_before(p->known, tn_known_when(p->known, first), node) ? first : NULL;
+}
