@@ -180,7 +180,8 @@ static tn_status oracle_on_step(void *arg, uint32_t step, const tn_kcall *call, 
 static tn_status oracle_start(tn_oracle *o, const char *path, const tn_compile_options *options,
                               const tn_session_options *so, tn_report **out_report) {
   const tn_allocator a = tn_allocator_system();
-  const tn_compile_request q = {.allocator = a, .path = path, .options = options, .max_edits = -1, .keep_operands = true};
+  const tn_compile_request q = {
+      .allocator = a, .path = path, .options = options, .max_edits = -1, .keep_operands = true};
   tn_program *p = NULL;
   tn_status status = tn_compile(&q, &o->c, &p, out_report);
   if (status != TN_OK) return status;
