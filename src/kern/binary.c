@@ -152,7 +152,11 @@ static void mean_scale(void *arg, int64_t begin, int64_t end, int worker) {
   const tn_kcall *const k = arg;
   (void)worker;
   tn_karg *const y = k->out[0];
-  for (int64_t i = begin; i < end; i++) tn_store_f64(y->dtype, y->data, i, tn_load_f64(y->dtype, y->data, i) / k->n_in);
+  const float n = (float)k->n_in;
+  if (y->dtype == TN_F32)
+    for (int64_t i = begin; i < end; i++) ((float *)y->data)[i] /= n;
+  for (int64_t i = y->dtype == TN_F32 ? end : begin; i < end; i++)
+    tn_store_f64(y->dtype, y->data, i, tn_load_f64(y->dtype, y->data, i) / k->n_in);
 }
 TN_KERNEL(mean, TN_K_SIZES) {
   TN_TRY(binary_chain(k, &add_row));

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "kern/kern.h"
+#include "kern/recast.h"
 
 typedef struct cast_job {
   const tn_karg *x;
@@ -18,7 +18,7 @@ static void cast_task(void *arg, int64_t begin, int64_t end, int worker) {
   /* Ranges begin at a multiple of the grain, so packed elements start on a byte. */
   const uint8_t *const src = (const uint8_t *)j->x->data + (size_t)begin * (size_t)tn_dtype_bits(j->x->dtype) / 8;
   uint8_t *const dst = (uint8_t *)j->y->data + (size_t)begin * (size_t)tn_dtype_bits(j->y->dtype) / 8;
-  (void)!tn_convert(j->y->dtype, dst, j->x->dtype, src, end - begin, j->saturate);
+  (void)!tn_recast(j->y->dtype, dst, j->x->dtype, src, end - begin, j->saturate);
 }
 
 static int cast_format(tn_dtype d, const void *p, int64_t i, char *text, size_t size) {

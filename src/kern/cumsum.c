@@ -36,12 +36,33 @@ static void cumsum_line_short(const cumsum_job *j, int64_t base) {
     acc = next;
   }
 }
+/* The lines of one block side by side, f32: rows are added to a row of sums. */
+enum { CUMSUM_WIDTH = 512 };
+static void cumsum_rows(const cumsum_job *j, int64_t base, int64_t width) {
+  double acc[CUMSUM_WIDTH];
+  for (int64_t c = 0; c < width; c++) acc[c] = j->product ? 1 : 0;
+  for (int64_t i = 0; i < j->n; i++) {
+    const int64_t at = base + (j->reverse ? j->n - 1 - i : i) * j->inner;
+    const float *const x = (const float *)j->x + at;
+    float *const y = (float *)j->y + at;
+    for (int64_t c = 0; c < width; c++) {
+      const double v = (double)x[c], next = j->product ? acc[c] * v : acc[c] + v;
+      y[c] = (float)(j->exclusive ? acc[c] : next);
+      acc[c] = next;
+    }
+  }
+}
 static void cumsum_task(void *arg, int64_t begin, int64_t end, int worker) {
   const cumsum_job *const j = arg;
   (void)worker;
   for (int64_t i = begin; i < end; i++) {
     const int64_t base = i / j->inner * j->n * j->inner + i % j->inner;
-    if (j->dtype == TN_F32)
+    int64_t width = j->inner - i % j->inner < end - i ? j->inner - i % j->inner : end - i;
+    width = width < CUMSUM_WIDTH ? width : CUMSUM_WIDTH;
+    if (j->dtype == TN_F32 && width > 1) {
+      cumsum_rows(j, base, width);
+      i += width - 1;
+    } else if (j->dtype == TN_F32)
       cumsum_line_f32(j, base);
     else if (j->dtype == TN_F64)
       cumsum_line_f64(j, base);
@@ -68,7 +89,7 @@ static tn_status cumsum_kernel(tn_kcall *k, bool product) {
   j.reverse = tn_k_int(k, "reverse", 0) != 0;
   j.exclusive = tn_k_int(k, "exclusive", 0) != 0;
   if (x->count == 0) return TN_OK;
-  tn_pool_for(k->pool, x->count / j.n, 1 + 8192 / j.n, cumsum_task, &j);
+  tn_pool_for(k->pool, x->count / j.n, (j.inner > 1 ? 64 : 1) + 8192 / j.n, cumsum_task, &j);
   return TN_OK;
 }
 TN_KERNEL(cumsum, TN_K_SIZES) { return cumsum_kernel(k, false); }

@@ -113,6 +113,25 @@ static tn_status einsum_terms(tn_kcall *k, const einsum_plan *p) {
   return TN_OK;
 }
 
+/* --- one operand whose axes change places --- */
+
+static bool einsum_only_moves(const einsum_plan *p) {
+  for (int l = 0; l < TN_EINSUM_LABELS; l++)
+    if (!p->in_out[l] && p->size[l] != 1) return false;
+  return true;
+}
+static tn_status einsum_move(tn_kcall *k, const einsum_plan *p) {
+  tn_karg *const y = k->out[0];
+  tn_move m = {.dtype = y->dtype, .rank = y->rank, .src = k->in[0]->data, .dst = y->data};
+  for (int d = 0; d < y->rank; d++) {
+    m.dims[d] = y->dims[d];
+    m.from[d] = p->step[0][p->q.out.label[d]];
+  }
+  tn_k_strides(y->rank, y->dims, m.to);
+  tn_k_move(k->pool, &m);
+  return TN_OK;
+}
+
 /* --- two operands as matrices --- */
 
 enum { EINSUM_BATCH, EINSUM_M, EINSUM_N, EINSUM_K, EINSUM_GROUPS };
@@ -211,6 +230,7 @@ TN_KERNEL(einsum, TN_K_SIZES) {
   for (int d = 0; d < p.q.out.rank; d++) dims[d] = p.size[p.q.out.label[d]];
   TN_TRY(tn_k_out(k, 0, p.q.out.rank, dims));
   for (int l = 0; l < TN_EINSUM_LABELS; l++) empty = empty || p.size[l] == 0;
+  if (!empty && k->n_in == 1 && einsum_only_moves(&p)) return einsum_move(k, &p);
   if (!empty && k->n_in == 2 && k->in[0]->dtype == TN_F32 && einsum_group(&p, &g)) return einsum_gemm(k, &p, &g);
   return einsum_terms(k, &p);
 }

@@ -1,7 +1,7 @@
 /* Tensors made from small operands: ConstantOfShape, Range, Expand. */
 #include <math.h>
 
-#include "kern/kern.h"
+#include "kern/move.h"
 
 static tn_status fill_dims(tn_kcall *k, const tn_karg *shape, int64_t *dims) {
   if (shape->count > TN_K_MAX_RANK)
@@ -52,35 +52,13 @@ TN_KERNEL(range, TN_K_SIZES) {
     return tn_k_fail(k, TN_LIMIT, "too many elements");
   if (n < 0) n = 0;
   TN_TRY(tn_k_out(k, 0, 1, &n));
-  for (int64_t i = 0; i < n; i++) tn_store_i64(a->dtype, k->out[0]->data, i, start + i * delta);
+  if (a->dtype == TN_I64)
+    for (int64_t i = 0; i < n; i++) ((int64_t *)k->out[0]->data)[i] = start + i * delta;
+  else
+    for (int64_t i = 0; i < n; i++) tn_store_i64(a->dtype, k->out[0]->data, i, start + i * delta);
   return TN_OK;
 }
 
-typedef struct expand_job {
-  const tn_karg *x;
-  tn_karg *y;
-  int64_t strides[TN_K_MAX_RANK];
-} expand_job;
-
-/* A range of rows along the last dim. */
-static void expand_task(void *arg, int64_t begin, int64_t end, int worker) {
-  const expand_job *const j = arg;
-  (void)worker;
-  const int last = j->y->rank - 1;
-  const int64_t row = j->y->dims[last];
-  for (int64_t i = begin; i < end; i++) {
-    int64_t rest = i, from = 0;
-    for (int d = last - 1; d >= 0; d--) {
-      from += rest % j->y->dims[d] * j->strides[d];
-      rest /= j->y->dims[d];
-    }
-    if (j->strides[last] == 1) {
-      tn_k_copy(j->y->dtype, j->y->data, i * row, j->x->data, from, row);
-      continue;
-    }
-    for (int64_t e = 0; e < row; e++) tn_copy_element(j->y->dtype, j->y->data, i * row + e, j->x->data, from);
-  }
-}
 TN_KERNEL(expand, TN_K_SIZES) {
   int64_t target[TN_K_MAX_RANK], dims[TN_K_MAX_RANK];
   int rank;
@@ -90,14 +68,16 @@ TN_KERNEL(expand, TN_K_SIZES) {
   const tn_karg *const pair[2] = {k->in[0], &shape};
   TN_TRY(tn_k_bcast(k, pair, 2, &rank, dims));
   TN_TRY(tn_k_out(k, 0, rank, dims));
-  expand_job j = {.x = k->in[0], .y = k->out[0]};
-  if (j.y->count == 0) return TN_OK;
-  if (j.x->count == j.y->count) {
-    tn_k_copy(j.x->dtype, j.y->data, 0, j.x->data, 0, j.x->count);
+  const tn_karg *const x = k->in[0], *const y = k->out[0];
+  if (y->count == 0) return TN_OK;
+  if (x->count == y->count) {
+    tn_k_copy(x->dtype, y->data, 0, x->data, 0, x->count);
     return TN_OK;
   }
-  tn_k_bcast_strides(j.x, rank, j.strides);
-  const bool packed = tn_dtype_bits(j.y->dtype) < 8; /* neighbouring rows may share a byte */
-  tn_pool_for(packed ? NULL : k->pool, j.y->count / j.y->dims[rank - 1], 64, expand_task, &j);
+  tn_move m = {.dtype = y->dtype, .rank = rank, .src = x->data, .dst = y->data};
+  for (int d = 0; d < rank; d++) m.dims[d] = dims[d];
+  tn_k_strides(rank, dims, m.to);
+  tn_k_bcast_strides(x, rank, m.from);
+  tn_k_move(k->pool, &m);
   return TN_OK;
 }

@@ -2,6 +2,8 @@
 #include <math.h>
 
 #include "kern/move.h"
+#include "kern/recast.h"
+#include "kern/vmath.h"
 
 typedef struct loss_plan {
   int64_t batch, classes, inner;
@@ -31,6 +33,7 @@ static tn_status loss_begin(tn_kcall *k, loss_plan *p) {
 }
 /* Losses from log-probabilities in f64, laid out as the scores. */
 static tn_status loss_finish(tn_kcall *k, const loss_plan *p, const double *logs) {
+  const tn_karg *const x = k->in[0]; /* holds the log-probabilities itself when `logs` is NULL */
   const bool none = tn_k_str_is(k, "reduction", "none");
   const tn_kattr *const ignore = tn_k_attr(k, "ignore_index");
   double sum = 0, total = 0;
@@ -43,7 +46,8 @@ static tn_status loss_finish(tn_kcall *k, const loss_plan *p, const double *logs
       return tn_k_fail(k, TN_MISMATCH, "label %lld, element %lld, is outside %lld classes", (long long)label,
                        (long long)i, (long long)p->classes);
     const double w = skip ? 0 : (p->weights ? tn_load_f64(p->weights->dtype, p->weights->data, label) : 1);
-    const double loss = skip ? 0 : -w * logs[(i / p->inner * p->classes + label) * p->inner + i % p->inner];
+    const int64_t at = skip ? 0 : (i / p->inner * p->classes + label) * p->inner + i % p->inner;
+    const double loss = skip ? 0 : -w * (logs ? logs[at] : tn_load_f64(x->dtype, x->data, at));
     sum += loss;
     total += w;
     if (none) tn_store_f64(y->dtype, y->data, i, loss);
@@ -54,21 +58,17 @@ static tn_status loss_finish(tn_kcall *k, const loss_plan *p, const double *logs
 
 TN_KERNEL(nll_loss, TN_K_SIZES) {
   loss_plan p;
-  void *logs;
   TN_TRY(loss_begin(k, &p));
-  const tn_karg *const x = k->in[0];
-  TN_TRY(tn_k_room(k, x->count, sizeof(double), &logs));
-  for (int64_t i = 0; i < x->count; i++) ((double *)logs)[i] = tn_load_f64(x->dtype, x->data, i);
-  return loss_finish(k, &p, logs);
+  return loss_finish(k, &p, NULL);
 }
 
 static void loss_log_softmax(const tn_karg *x, const loss_plan *p, double *logs) {
-  for (int64_t i = 0; i < x->count; i++) logs[i] = tn_load_f64(x->dtype, x->data, i);
+  if (x->count > 0) (void)!tn_recast(TN_F64, logs, x->dtype, x->data, x->count, false);
   for (int64_t line = 0; x->count > 0 && line < p->batch * p->inner; line++) {
     double *const at = logs + line / p->inner * p->classes * p->inner + line % p->inner;
     double top = at[0], sum = 0;
     for (int64_t c = 1; c < p->classes; c++) top = at[c * p->inner] > top ? at[c * p->inner] : top;
-    for (int64_t c = 0; c < p->classes; c++) sum += exp(at[c * p->inner] - top);
+    for (int64_t c = 0; c < p->classes; c++) sum += tn_exp(at[c * p->inner] - top);
     const double shift = top + log(sum);
     for (int64_t c = 0; c < p->classes; c++) at[c * p->inner] -= shift;
   }

@@ -2,6 +2,8 @@
  * and divides the result by index. */
 #include "kern/map.h"
 
+#include "kern/recast.h"
+
 enum { MAP_BLOCK = 512, MAP_GRAIN = 16384 };
 
 typedef struct map_job {
@@ -20,7 +22,7 @@ typedef struct map_job {
 
 static void map_load(const map_job *j, int i, const uint8_t *src, int64_t step, int64_t n, float *buffer) {
   if (step == 1) {
-    (void)!tn_convert(TN_F32, buffer, j->dtype[i], src, n, false);
+    (void)!tn_recast(TN_F32, buffer, j->dtype[i], src, n, false);
     return;
   }
   for (int64_t e = 0; e < n; e++) buffer[e] = (float)tn_load_f64(j->dtype[i], src, e * step);
@@ -51,7 +53,7 @@ static void map_run(const map_job *j, const uint8_t *const *src, const int64_t *
     uint8_t *const to = dst + (size_t)done * j->out_size;
     const bool narrow = j->out_dtype != m->out;
     m->fn(p, s, narrow ? (void *)out : (void *)to, part, m->param);
-    if (narrow) (void)!tn_convert(j->out_dtype, to, m->out, out, part, false);
+    if (narrow) (void)!tn_recast(j->out_dtype, to, m->out, out, part, false);
   }
 }
 

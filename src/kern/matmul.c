@@ -121,6 +121,29 @@ static tn_status matmul_single(tn_kcall *k, tn_gemm *g) {
   return TN_OK;
 }
 
+/* One row times a matrix: rows of b, four at a time, are added to the result as they lie in memory. */
+typedef struct matmul_row_job {
+  const float *a, *b;
+  float *c;
+  int64_t n, k;
+} matmul_row_job;
+static void matmul_row_task(void *arg, int64_t begin, int64_t end, int worker) {
+  const matmul_row_job *const j = arg;
+  const int64_t n = end - begin;
+  float *restrict const c = j->c + begin;
+  (void)worker;
+  for (int64_t i = 0; i < n; i++) c[i] = 0;
+  int64_t p = 0;
+  for (; p + 4 <= j->k; p += 4) {
+    const float *const b = j->b + p * j->n + begin;
+    const float *const b1 = b + j->n, *const b2 = b1 + j->n, *const b3 = b2 + j->n;
+    const float x0 = j->a[p], x1 = j->a[p + 1], x2 = j->a[p + 2], x3 = j->a[p + 3];
+    for (int64_t i = 0; i < n; i++) c[i] += (x0 * b[i] + x1 * b1[i]) + (x2 * b2[i] + x3 * b3[i]);
+  }
+  for (; p < j->k; p++)
+    for (int64_t i = 0; i < n; i++) c[i] += j->a[p] * j->b[p * j->n + begin + i];
+}
+
 static tn_status matmul_f32(tn_kcall *k) {
   matmul_shape s;
   TN_TRY(matmul_read(k, &s));
@@ -133,6 +156,11 @@ static tn_status matmul_f32(tn_kcall *k) {
     j.g.a = j.a;
     j.g.b = j.b;
     j.g.c = j.c;
+    if (s.m == 1) {
+      matmul_row_job row = {j.a, j.b, j.c, s.n, s.k};
+      tn_pool_for(k->pool, s.n, 1024, matmul_row_task, &row);
+      return TN_OK;
+    }
     return matmul_single(k, &j.g);
   }
   int64_t n;
@@ -147,17 +175,21 @@ static tn_status matmul_f32(tn_kcall *k) {
 }
 
 /* Plain product of one pair of matrices; integers wrap. */
-#define MATMUL_PLAIN(T, NAME)                                                        \
-  static void NAME(const T *a, const T *b, T *c, int64_t m, int64_t n, int64_t kk) { \
-    for (int64_t i = 0; i < m; i++) {                                                \
-      T *row = c + i * n;                                                            \
-      memset(row, 0, (size_t)n * sizeof *row);                                       \
-      for (int64_t p = 0; p < kk; p++) {                                             \
-        const T x = a[i * kk + p];                                                   \
-        const T *br = b + p * n;                                                     \
-        for (int64_t j = 0; j < n; j++) row[j] += x * br[j];                         \
-      }                                                                              \
-    }                                                                                \
+#define MATMUL_PLAIN(T, NAME)                                                                                    \
+  static void NAME(const T *a, const T *b, T *c, int64_t m, int64_t n, int64_t kk) {                             \
+    for (int64_t i = 0; i < m; i++) {                                                                            \
+      T *restrict const row = c + i * n;                                                                         \
+      int64_t p = 0;                                                                                             \
+      memset(row, 0, (size_t)n * sizeof *row);                                                                   \
+      for (; p + 4 <= kk; p += 4) {                                                                              \
+        const T *const x = a + i * kk + p;                                                                       \
+        const T *const b0 = b + p * n, *const b1 = b0 + n, *const b2 = b1 + n;                                   \
+        const T *const b3 = b2 + n;                                                                              \
+        for (int64_t j = 0; j < n; j++) row[j] += (x[0] * b0[j] + x[1] * b1[j]) + (x[2] * b2[j] + x[3] * b3[j]); \
+      }                                                                                                          \
+      for (; p < kk; p++)                                                                                        \
+        for (int64_t j = 0; j < n; j++) row[j] += a[i * kk + p] * b[p * n + j];                                  \
+    }                                                                                                            \
   }
 MATMUL_PLAIN(double, matmul_plain_f64)
 MATMUL_PLAIN(uint32_t, matmul_plain_u32)

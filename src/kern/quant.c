@@ -54,9 +54,102 @@ static void quant_out_range(quant_job *j, tn_dtype d) {
   j->hi = is_signed ? ldexp(1, bits - 1) - 1 : ldexp(1, bits) - 1;
 }
 
+/* Elements from i on, up to `end`, that have one scale (*out_step 0) or as many neighbouring ones (1), from *out_s on.
+ */
+static int64_t quant_run(const quant_job *j, int64_t i, int64_t end, int64_t *out_s, int64_t *out_step) {
+  int64_t n = end - i;
+  *out_s = quant_scale_index(j, i);
+  *out_step = 0;
+  if (j->single) return n;
+  const int64_t at = i / j->inner % j->dim;
+  if (j->inner > 1) { /* the rest of a line within one index of the axis */
+    const int64_t rest = j->inner - i % j->inner;
+    *out_step = j->blocked;
+    return rest < n ? rest : n;
+  }
+  const int64_t rest = j->blocked ? j->block - at % j->block : j->dim - at;
+  const int64_t left = j->dim - at < rest ? j->dim - at : rest;
+  *out_step = !j->blocked;
+  return left < n ? left : n;
+}
+
+/* x / scale, to even, plus zero, saturated. Quotients are held to +-2^22, where adding 1.5 * 2^23 rounds; NaN becomes
+ * the least. */
+#define QUANT_LOOPS(suffix, T, lo, hi)                                                                                \
+  static void quant_to_##suffix(const float *x, const float *scale, int64_t step, const T *zero, T *y, int64_t n) {   \
+    const float magic = 12582912.0f;                                                                                  \
+    if (step == 0) {                                                                                                  \
+      const float s = scale[0], z = zero ? (float)zero[0] : 0.0f;                                                     \
+      for (int64_t i = 0; i < n; i++) {                                                                               \
+        float q = x[i] / s;                                                                                           \
+        q = q > -4194304.0f ? q : -4194304.0f;                                                                        \
+        q = q < 4194304.0f ? q : 4194304.0f;                                                                          \
+        float v = ((q + magic) - magic) + z;                                                                          \
+        v = v > (lo) ? v : (lo);                                                                                      \
+        y[i] = (T)(int32_t)(v < (hi) ? v : (hi));                                                                     \
+      }                                                                                                               \
+      return;                                                                                                         \
+    }                                                                                                                 \
+    for (int64_t i = 0; i < n; i++) {                                                                                 \
+      float q = x[i] / scale[i];                                                                                      \
+      q = q > -4194304.0f ? q : -4194304.0f;                                                                          \
+      q = q < 4194304.0f ? q : 4194304.0f;                                                                            \
+      float v = ((q + magic) - magic) + (zero ? (float)zero[i] : 0.0f);                                               \
+      v = v > (lo) ? v : (lo);                                                                                        \
+      y[i] = (T)(int32_t)(v < (hi) ? v : (hi));                                                                       \
+    }                                                                                                                 \
+  }                                                                                                                   \
+  static void quant_from_##suffix(const T *x, const float *scale, int64_t step, const T *zero, float *y, int64_t n) { \
+    const int32_t z = zero ? zero[0] : 0;                                                                             \
+    const float s = scale[0];                                                                                         \
+    if (step == 0)                                                                                                    \
+      for (int64_t i = 0; i < n; i++) y[i] = (float)((int32_t)x[i] - z) * s;                                          \
+    else if (zero)                                                                                                    \
+      for (int64_t i = 0; i < n; i++) y[i] = (float)((int32_t)x[i] - (int32_t)zero[i]) * scale[i];                    \
+    else                                                                                                              \
+      for (int64_t i = 0; i < n; i++) y[i] = (float)x[i] * scale[i];                                                  \
+  }
+QUANT_LOOPS(u8, uint8_t, 0.0f, 255.0f)
+QUANT_LOOPS(i8, int8_t, -128.0f, 127.0f)
+QUANT_LOOPS(u16, uint16_t, 0.0f, 65535.0f)
+QUANT_LOOPS(i16, int16_t, -32768.0f, 32767.0f)
+
+/* True when the job is of f32 and an integer type that has loops; then [begin, end) is done. */
+static bool quant_fast(const quant_job *j, bool to_int, int64_t begin, int64_t end) {
+  const tn_karg *const real = to_int ? j->x : j->y, *const whole = to_int ? j->y : j->x;
+  const bool has_loop =
+      whole->dtype == TN_U8 || whole->dtype == TN_I8 || whole->dtype == TN_U16 || whole->dtype == TN_I16;
+  if (!has_loop || real->dtype != TN_F32 || j->scale->dtype != TN_F32 || (j->zero && j->zero->dtype != whole->dtype))
+    return false;
+  for (int64_t i = begin, n; i < end; i += n) {
+    int64_t s, step;
+    n = quant_run(j, i, end, &s, &step);
+    const float *const scale = (const float *)j->scale->data + s;
+#define QUANT_CALL(suffix, T)                                                                      \
+  do {                                                                                             \
+    const T *const z = j->zero ? (const T *)j->zero->data + s : NULL;                              \
+    if (to_int)                                                                                    \
+      quant_to_##suffix((const float *)real->data + i, scale, step, z, (T *)whole->data + i, n);   \
+    else                                                                                           \
+      quant_from_##suffix((const T *)whole->data + i, scale, step, z, (float *)real->data + i, n); \
+  } while (0)
+    if (whole->dtype == TN_U8)
+      QUANT_CALL(u8, uint8_t);
+    else if (whole->dtype == TN_I8)
+      QUANT_CALL(i8, int8_t);
+    else if (whole->dtype == TN_U16)
+      QUANT_CALL(u16, uint16_t);
+    else
+      QUANT_CALL(i16, int16_t);
+#undef QUANT_CALL
+  }
+  return true;
+}
+
 static void quantize_task(void *arg, int64_t begin, int64_t end, int worker) {
   const quant_job *const j = arg;
   (void)worker;
+  if (!j->float_out && quant_fast(j, true, begin, end)) return;
   for (int64_t i = begin; i < end; i++) {
     const int64_t s = quant_scale_index(j, i);
     const double x = tn_load_f64(j->x->dtype, j->x->data, i), scale = tn_load_f64(j->scale->dtype, j->scale->data, s);
@@ -84,6 +177,7 @@ TN_KERNEL(quantize_linear, TN_K_SIZES) {
 static void dequantize_task(void *arg, int64_t begin, int64_t end, int worker) {
   const quant_job *const j = arg;
   (void)worker;
+  if (quant_fast(j, false, begin, end)) return;
   for (int64_t i = begin; i < end; i++) {
     const int64_t s = quant_scale_index(j, i);
     const double zero = j->zero ? tn_load_f64(j->zero->dtype, j->zero->data, s) : 0;
@@ -118,8 +212,9 @@ TN_KERNEL(dynamic_quantize_linear, TN_K_SIZES) {
   TN_TRY(tn_k_out(k, 0, x->rank, x->dims));
   uint8_t *const y = k->out[0]->data;
   for (int64_t i = 0; i < x->count; i++) {
-    const float v = (scale > 0 ? nearbyintf(xs[i] / scale) : 0) + zero;
-    y[i] = (uint8_t)(v < 0 ? 0 : (v > 255 ? 255 : v));
+    const float magic = 12582912.0f, q = scale > 0 ? xs[i] / scale : 0; /* at most 255 away from 0 */
+    const float v = ((q + magic) - magic) + zero;
+    y[i] = (uint8_t)(int32_t)(v > 0 ? (v < 255 ? v : 255) : 0);
   }
   if (tn_k_outp(k, 1)) {
     TN_TRY(tn_k_out(k, 1, 0, NULL));

@@ -5,6 +5,7 @@
 
 #include "kern/line.h"
 #include "kern/move.h"
+#include "kern/recast.h"
 
 enum { REDUCE_RUN = 256, REDUCE_COLUMNS = 1024 };
 
@@ -231,7 +232,21 @@ static int64_t reduce_start_i64(reduce_kind kind, tn_dtype d) {
   tn_store_f64(d, &bits, 0, kind == REDUCE_MAX ? -HUGE_VAL : HUGE_VAL);
   return tn_load_i64(d, &bits, 0);
 }
+/* Greatest and least of n neighbouring i32: what shape arithmetic and index tensors ask for most. */
+static int64_t reduce_line_i32(const reduce_plan *p, int64_t base) {
+  const int32_t *const x = (const int32_t *)p->x + base;
+  const bool max = p->kind == REDUCE_MAX;
+  int32_t acc = x[0];
+  if (max)
+    for (int64_t i = 1; i < p->n_in; i++) acc = x[i] > acc ? x[i] : acc;
+  else
+    for (int64_t i = 1; i < p->n_in; i++) acc = x[i] < acc ? x[i] : acc;
+  return acc;
+}
 static int64_t reduce_any_i64(const reduce_plan *p, int64_t base) {
+  const bool is_line = p->n_lost == 1 && p->lost_step[0] == 1 && p->n_in > 0;
+  if (is_line && p->dtype == TN_I32 && (p->kind == REDUCE_MAX || p->kind == REDUCE_MIN))
+    return reduce_line_i32(p, base);
   int64_t index[TN_K_MAX_RANK] = {0}, acc = reduce_start_i64(p->kind, p->dtype);
   const uint64_t flip = p->dtype == TN_U64 ? UINT64_C(1) << 63 : 0;
   for (int64_t i = 0; i < p->n_in; i++) {
@@ -266,11 +281,11 @@ static tn_status reduce_short(tn_kcall *k, reduce_plan *p) {
   void *wide, *results, *const y = p->y;
   TN_TRY(tn_k_room(k, x->count, sizeof(float), &wide));
   TN_TRY(tn_k_room(k, p->n_out, sizeof(float), &results));
-  if (!tn_convert(TN_F32, wide, x->dtype, x->data, x->count, false)) return tn_k_no_dtype(k, 0);
+  if (!tn_recast(TN_F32, wide, x->dtype, x->data, x->count, false)) return tn_k_no_dtype(k, 0);
   p->x = wide;
   p->y = results;
   reduce_f32(k, p);
-  return tn_convert(x->dtype, y, TN_F32, results, p->n_out, false) ? TN_OK : tn_k_no_dtype(k, 0);
+  return tn_recast(x->dtype, y, TN_F32, results, p->n_out, false) ? TN_OK : tn_k_no_dtype(k, 0);
 }
 
 /* Splits the axes in kept and lost ones; out gets the result's dims. */

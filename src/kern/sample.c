@@ -17,7 +17,7 @@ static tn_status sample_doubles(tn_kcall *k, int input, const double **out) {
   if (a->dtype == TN_F64) return TN_OK;
   void *room;
   TN_TRY(tn_k_scratch_array(k, a->count + 1, sizeof(double), &room));
-  for (int64_t i = 0; i < a->count; i++) ((double *)room)[i] = tn_load_f64(a->dtype, a->data, i);
+  (void)!tn_convert(TN_F64, room, a->dtype, a->data, a->count, false);
   *out = room;
   return TN_OK;
 }
@@ -102,6 +102,32 @@ static double sample_sum(const sample_grid *g, const double *x, int64_t (*index)
   }
 }
 
+static void sample_store(const sample_grid *g, int64_t at, double v) {
+  if (g->y->dtype == TN_F32)
+    ((float *)g->y->data)[at] = (float)v;
+  else
+    tn_store_f64(g->y->dtype, g->y->data, at, v);
+}
+
+/* The same for two axes: elements and weights are gathered once for all channels. */
+static void sample_image(const sample_grid *g, int64_t image, int64_t point, int64_t (*index)[4], double (*weight)[4]) {
+  int64_t at[16];
+  double w[16];
+  int n = 0;
+  for (int a = 0; a < g->taps; a++)
+    for (int b = 0; b < g->taps; b++) {
+      if (index[0][a] < 0 || index[1][b] < 0) continue;
+      at[n] = index[0][a] * g->dims[1] + index[1][b];
+      w[n++] = weight[0][a] * weight[1][b];
+    }
+  for (int64_t c = 0; c < g->channels; c++) {
+    const double *const x = g->x + (image * g->channels + c) * g->plane;
+    double sum = 0;
+    for (int i = 0; i < n; i++) sum += w[i] * x[at[i]];
+    sample_store(g, (image * g->channels + c) * g->points + point, sum);
+  }
+}
+
 static void sample_grid_task(void *arg, int64_t begin, int64_t end, int worker) {
   const sample_grid *g = arg;
   (void)worker;
@@ -110,8 +136,12 @@ static void sample_grid_task(void *arg, int64_t begin, int64_t end, int worker) 
   for (int64_t i = begin; i < end; i++) {
     const int64_t image = i / g->points;
     for (int a = 0; a < g->n; a++) sample_taps(g, g->grid[i * g->n + g->n - 1 - a], a, index[a], weight[a]);
+    if (g->n == 2) {
+      sample_image(g, image, i % g->points, index, weight);
+      continue;
+    }
     for (int64_t c = 0; c < g->channels; c++)
-      tn_store_f64(g->y->dtype, g->y->data, (image * g->channels + c) * g->points + i % g->points,
+      sample_store(g, (image * g->channels + c) * g->points + i % g->points,
                    sample_sum(g, g->x + (image * g->channels + c) * g->plane, index, weight));
   }
 }

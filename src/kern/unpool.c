@@ -1,29 +1,25 @@
 /* Moving elements between channels, windows and planes: DepthToSpace, SpaceToDepth, MaxUnpool, Col2Im. */
 #include <string.h>
 
+#include "kern/move.h"
 #include "kern/shadow.h"
 #include "kern/window.h"
 
-/* Both directions walk the positions (image, c, h, i, w, j) of the large plane; only which side is read differs. */
+/* The axes are (image, c, h, i, j, w): both planes have a stride for each, and only which side is read differs. */
 static tn_status unpool_depth(tn_kcall *k, bool to_space) {
   const tn_karg *x = k->in[0];
   tn_karg *y = k->out[0];
   const tn_karg *large = to_space ? y : x, *deep = to_space ? x : y;
-  const int64_t b = tn_k_int(k, "blocksize", 1);
+  const int64_t b = tn_k_int(k, "blocksize", 1), c = large->dims[1], h = deep->dims[2], w = deep->dims[3];
   const bool crd = tn_k_str_is(k, "mode", "CRD");
-
-  const int64_t c = large->dims[1], h = deep->dims[2], w = deep->dims[3];
-  for (int64_t at = 0; at < large->count; at++) {
-    int64_t rest = at;
-    const int64_t j = rest % b, iw = (rest / b) % w;
-    rest /= b * w;
-    const int64_t i = rest % b, ih = (rest / b) % h;
-    rest /= b * h;
-    const int64_t channel = rest % c, image = rest / c;
-    const int64_t d = crd ? (channel * b + i) * b + j : (i * b + j) * c + channel;
-    const int64_t other = ((image * c * b * b + d) * h + ih) * w + iw;
-    tn_k_copy(x->dtype, y->data, to_space ? at : other, x->data, to_space ? other : at, 1);
-  }
+  if (y->count == 0) return TN_OK;
+  const int64_t in_large[6] = {c * h * b * w * b, h * b * w * b, b * w * b, w * b, 1, b}, plane = h * w;
+  const int64_t in_deep[6] = {
+      c * b * b * plane, crd ? b * b * plane : plane, w, crd ? b * plane : b * c * plane, crd ? plane : c * plane, 1};
+  tn_move m = {.dtype = x->dtype, .rank = 6, .dims = {large->dims[0], c, h, b, b, w}, .dst = y->data, .src = x->data};
+  memcpy(m.to, to_space ? in_large : in_deep, sizeof in_large);
+  memcpy(m.from, to_space ? in_deep : in_large, sizeof in_large);
+  tn_k_move(k->pool, &m);
   return TN_OK;
 }
 
@@ -71,10 +67,15 @@ TN_KERNEL(max_unpool, TN_K_SIZES) {
   tn_karg *y = k->out[0];
   const int bits = tn_dtype_bits(y->dtype);
   memset(y->data, 0, (size_t)y->count * (size_t)(bits / 8));
+  const bool same = memcmp(own, dims, (size_t)x->rank * sizeof own[0]) == 0;
   for (int64_t i = 0; i < x->count; i++) {
     const int64_t from = tn_k_i64(index, i);
     int64_t rest = from, to = 0, step = 1;
     bool inside = true;
+    if (same && y->dtype == TN_F32 && from >= 0 && from < all) {
+      ((float *)y->data)[from] = ((const float *)x->data)[i];
+      continue;
+    }
     if (from < 0 || from >= all)
       return tn_k_fail(k, TN_MISMATCH, "max_unpool: index %lld of %lld", (long long)from, (long long)all);
     for (int d = x->rank - 1; d >= 0; d--) {
@@ -125,39 +126,59 @@ static tn_status unpool_col2im_dims(tn_kcall *k, tn_kwindow *w, int64_t *dims) {
   return TN_OK;
 }
 
-/* Column that tap t of the window reads image position p from, or -1. */
-static int64_t unpool_column(const tn_kwindow *w, int64_t p, int64_t t) {
-  int64_t column = 0, step = 1;
-  for (int i = w->n - 1; i >= 0; i--) {
-    const int64_t o = p % w->in[i] + w->lo[i] - t % w->kernel[i] * w->dilation[i];
-    p /= w->in[i];
+/* Adds to a plane what the columns of tap t give it: `sums` (floats) or `wholes` (integers) has a place for each
+ * element. */
+static void unpool_tap(const tn_kwindow *w, const tn_karg *x, int64_t first, int64_t t, double *sums,
+                       uint64_t *wholes) {
+  const int last = w->n - 1;
+  const int64_t columns = w->out[last];
+  int64_t shift[TN_KW_MAX];
+  for (int i = last; i >= 0; i--) {
+    shift[i] = t % w->kernel[i] * w->dilation[i] - w->lo[i];
     t /= w->kernel[i];
-    if (o < 0 || o % w->stride[i] != 0 || o / w->stride[i] >= w->out[i]) return -1;
-    column += o / w->stride[i] * step;
-    step *= w->out[i];
   }
-  return column;
+  for (int64_t row = 0; row < w->n_out / columns; row++) {
+    int64_t rest = row, at = 0, step = w->in[last];
+    bool inside = true;
+    for (int i = last - 1; i >= 0; i--) {
+      const int64_t p = rest % w->out[i] * w->stride[i] + shift[i];
+      rest /= w->out[i];
+      inside = inside && p >= 0 && p < w->in[i];
+      at += p * step;
+      step *= w->in[i];
+    }
+    for (int64_t o = 0; inside && o < columns; o++) {
+      const int64_t p = o * w->stride[last] + shift[last];
+      if (p < 0 || p >= w->in[last]) continue;
+      if (x->dtype == TN_F32)
+        sums[at + p] += (double)((const float *)x->data)[first + row * columns + o];
+      else
+        unpool_add(x, first + row * columns + o, &sums[at + p], &wholes[at + p]);
+    }
+  }
 }
 
 TN_KERNEL(col2im, TN_K_SIZES) {
   const tn_karg *x = k->in[0];
   tn_kwindow w;
   int64_t dims[TN_K_MAX_RANK];
+  void *sums, *wholes;
   if (!tn_dtype_is_float(x->dtype) && !tn_dtype_is_int(x->dtype)) return tn_k_no_dtype(k, 0);
   TN_TRY(unpool_col2im_dims(k, &w, dims));
   TN_TRY(tn_k_out(k, 0, w.n + 2, dims));
   tn_karg *y = k->out[0];
-  for (int64_t i = 0; i < y->count; i++) {
-    double sum = 0;
-    uint64_t whole = 0;
-    for (int64_t t = 0; t < w.n_taps; t++) {
-      const int64_t column = unpool_column(&w, i % w.n_in, t);
-      if (column >= 0) unpool_add(x, (i / w.n_in * w.n_taps + t) * w.n_out + column, &sum, &whole);
-    }
-    if (tn_dtype_is_float(x->dtype))
-      tn_store_f64(y->dtype, y->data, i, sum);
-    else
-      tn_store_i64(y->dtype, y->data, i, (int64_t)whole);
+  if (y->count == 0) return TN_OK;
+  TN_TRY(tn_k_room(k, w.n_in, sizeof(double), &sums));
+  TN_TRY(tn_k_room(k, w.n_in, sizeof(uint64_t), &wholes));
+  for (int64_t plane = 0; plane < y->count / w.n_in; plane++) {
+    for (int64_t i = 0; i < w.n_in; i++) ((double *)sums)[i] = 0, ((uint64_t *)wholes)[i] = 0;
+    for (int64_t t = 0; t < w.n_taps && w.n_out > 0; t++)
+      unpool_tap(&w, x, (plane * w.n_taps + t) * w.n_out, t, sums, wholes);
+    for (int64_t i = 0; i < w.n_in; i++)
+      if (tn_dtype_is_float(x->dtype))
+        tn_store_f64(y->dtype, y->data, plane * w.n_in + i, ((const double *)sums)[i]);
+      else
+        tn_store_i64(y->dtype, y->data, plane * w.n_in + i, (int64_t)((const uint64_t *)wholes)[i]);
   }
   return TN_OK;
 }

@@ -1,0 +1,3 @@
+/* Conversions for any CPU. */
+#define RECAST_LEVEL _v1
+#include "kern/recast_body.h"
