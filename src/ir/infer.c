@@ -146,9 +146,21 @@ static void infer_bound_content(tn_rule *r, int i) {
   t->content = own;
 }
 
+/* An attribute may name an element type that the result cannot have. */
+static tn_status infer_check_dtype(tn_rule *r, int i) {
+  const tn_port *port = tn_op_out_port(r->node->op, i);
+  const tn_type *out = &r->out[i];
+  if (!r->out_present[i] || !port || !port->dtypes || out->kind != TN_TYPE_TENSOR || out->dtype == TN_DTYPE_NONE)
+    return TN_OK;
+  if (!tn_dtype_valid((int)out->dtype)) return tn_rule_fail(r, TN_INVALID, "output %d has no element type", i);
+  if (port->dtypes >> out->dtype & 1) return TN_OK;
+  return tn_rule_fail(r, TN_INVALID, "output %d cannot have element type %s", i, tn_dtype_name(out->dtype));
+}
+
 static tn_status infer_run_rules(tn_rule *r) {
   const tn_op *op = r->node->op;
   if (op->type) TN_TRY_WHILE(r->ctx, op->type(r), "inferring the element type of %s", op->name);
+  for (int i = 0; i < r->n_out; i++) TN_TRY(infer_check_dtype(r, i));
   if (op->shape) TN_TRY_WHILE(r->ctx, op->shape(r), "inferring the shape of %s", op->name);
   for (int i = 0; i < r->n_out; i++) TN_TRY(infer_check_shape(r, i));
   if (op->value) TN_TRY_WHILE(r->ctx, op->value(r), "inferring the content of %s", op->name);

@@ -109,7 +109,8 @@ TN_KERNEL(matmul_nbits, TN_K_SIZES) {
   const tn_karg *const a = k->in[0];
   const int64_t n = tn_k_int(k, "N", 0), width = tn_k_int(k, "K", 0), bits = tn_k_int(k, "bits", 4);
   if (n < 1 || width < 1 || n > INT32_MAX || width > INT32_MAX || tn_k_int(k, "block_size", 0) < 16 ||
-      (bits != 2 && bits != 4 && bits != 8) || a->rank < 1 || a->dims[a->rank - 1] != width)
+      tn_k_int(k, "block_size", 0) > INT32_MAX || (bits != 2 && bits != 4 && bits != 8) || a->rank < 1 ||
+      a->dims[a->rank - 1] != width)
     return tn_k_fail(k, TN_MISMATCH, "the operands of the product do not fit each other");
   int64_t dims[TN_K_MAX_RANK];
   for (int d = 0; d < a->rank; d++) dims[d] = a->dims[d];

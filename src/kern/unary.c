@@ -175,9 +175,13 @@ TN_KERNEL(gelu, TN_K_SIZES) {
 }
 
 /* Shrink: floats and all integers, computed in double. */
-#define SHRINK_LOOP(suffix, T) UNARY_LOOP(shrink, suffix, T, T, unary_shrink((double)x, p[0], p[1]))
-SHRINK_LOOP(f32, float)
-SHRINK_LOOP(f64, double)
+static uint64_t unary_whole(double v) { /* toward zero, held to what 64 bits have; NaN is 0 */
+  if (v >= 0x1p63) return v >= 0x1p64 ? UINT64_MAX : (uint64_t)(v - 0x1p63) + (UINT64_C(1) << 63);
+  return (uint64_t)(v >= -0x1p63 ? (int64_t)v : (v < 0 ? INT64_MIN : 0));
+}
+UNARY_LOOP(shrink, f32, float, float, unary_shrink((double)x, p[0], p[1]))
+UNARY_LOOP(shrink, f64, double, double, unary_shrink(x, p[0], p[1]))
+#define SHRINK_LOOP(suffix, T) UNARY_LOOP(shrink, suffix, T, T, unary_whole(unary_shrink((double)x, p[0], p[1])))
 SHRINK_LOOP(i8, int8_t)
 SHRINK_LOOP(i16, int16_t)
 SHRINK_LOOP(i32, int32_t)

@@ -76,7 +76,7 @@ TN_INLINE double tn_exp_parts(double x, double *out_power) {
   q = q * r + 1.0 / 24;
   q = q * r + 1.0 / 6;
   q = q * r + 0.5;
-  *out_power = tn_bits_double((int64_t)((uint64_t)(tn_double_bits(t) - tn_double_bits(magic) + 1023) << 52));
+  *out_power = tn_bits_double((int64_t)(((uint64_t)tn_double_bits(t) - (uint64_t)tn_double_bits(magic) + 1023) << 52));
   return q * (r * r) + r;
 }
 TN_INLINE double tn_exp(double x) {
@@ -93,10 +93,10 @@ TN_INLINE double tn_expm1(double x) {
 /* Natural logarithm of what a float holds, 0 and subnormal ones too: ln 2 times the exponent, and the series of
  * 2 artanh((m - 1) / (m + 1)) for m in [sqrt(1/2), sqrt(2)). */
 TN_INLINE double tn_log(double x) {
-  const int64_t bits = tn_double_bits(x) - INT64_C(0x3fe6a09e667f3bcd);
-  const double e = tn_bits_double((int64_t)(((uint64_t)(bits + (INT64_C(1024) << 52)) >> 52) | 0x4330000000000000u)) -
+  const uint64_t bits = (uint64_t)tn_double_bits(x) - 0x3fe6a09e667f3bcdu;
+  const double e = tn_bits_double((int64_t)((bits + (UINT64_C(1024) << 52)) >> 52 | 0x4330000000000000u)) -
                    (4503599627370496.0 + 1024.0);
-  const double m = tn_bits_double((bits & INT64_C(0xfffffffffffff)) + INT64_C(0x3fe6a09e667f3bcd));
+  const double m = tn_bits_double((int64_t)((bits & 0xfffffffffffffu) + 0x3fe6a09e667f3bcdu));
   const double s = (m - 1.0) / (m + 1.0), z = s * s;
   double p = 2.0 / 11;
   p = p * z + 2.0 / 9;

@@ -152,7 +152,7 @@ static tn_elem pow_elem(tn_rule *r, const tn_elem *in) {
   double a, b;
   if (tn_elem_const(&in[0], &a) && tn_elem_const(&in[1], &b)) {
     if (tn_dtype_is_float(r->out[0].dtype)) return tn_elem_round(r, pow(a, b));
-    if (b >= 0 && b == floor(b) && fabs(pow(a, b)) < 9e15)
+    if (b >= 0 && b < 9e15 && b == floor(b) && fabs(a) < 9e15 && fabs(pow(a, b)) < 9e15)
       return tn_elem_sym(tn_sym_int(r->syms, pow_i64((int64_t)a, (int64_t)b)));
     return (tn_elem){0};
   }
@@ -179,8 +179,9 @@ TN_OP(pow){
 /* prelu: the slope broadcasts to x, never the other way. */
 static double prelu_f64(double x, double y) { return x < 0 ? x * y : x; }
 static int64_t prelu_i64(int64_t x, int64_t y) { return x < 0 ? (int64_t)((uint64_t)x * (uint64_t)y) : x; }
+static int64_t prelu_u64(int64_t x, int64_t y) { return (void)y, x; }
 static tn_status prelu_eval(tn_eval *e) {
-  return tn_op_eval2(e, prelu_f64, e->in[0]->dtype == TN_U64 ? NULL : prelu_i64);
+  return tn_op_eval2(e, prelu_f64, e->in[0]->dtype == TN_U64 ? prelu_u64 : prelu_i64);
 }
 #define prelu_value NULL
 TN_BINARY_OP(prelu, TN_SET_NUMBERS, 0, TN_ACC_ULP, 0.501, "slope * x below 0, else x", {0})

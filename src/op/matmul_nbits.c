@@ -9,7 +9,8 @@
 static tn_status nbits_shape(tn_rule *r) {
   const int64_t n = tn_rule_int(r, "N"), k = tn_rule_int(r, "K"), bits = tn_rule_int(r, "bits");
   const int64_t block = tn_rule_int(r, "block_size");
-  if (n < 1 || k < 1 || block < 16 || (bits != 2 && bits != 4 && bits != 8))
+  if (n < 1 || k < 1 || n > INT32_MAX || k > INT32_MAX || block < 16 || block > INT32_MAX ||
+      (bits != 2 && bits != 4 && bits != 8))
     return tn_rule_fail(r, TN_INVALID, "N %lld, K %lld, block_size %lld, bits %lld", (long long)n, (long long)k,
                         (long long)block, (long long)bits);
   TN_TRY(tn_rule_need_rank(r, 0, 1, TN_MAX_RANK));
@@ -18,6 +19,9 @@ static tn_status nbits_shape(tn_rule *r) {
   const tn_type *const a = r->in[0];
   TN_TRY(tn_rule_unify(r, a->dims[a->rank - 1], tn_sym_int(t, k), "columns of a and rows of b", a->rank - 1, NULL));
   const int64_t blocks = (k + block - 1) / block, bytes = block * bits / 8;
+  int64_t all; /* of three factors below 2^34 */
+  if (!tn_mul_i64(n, blocks, &all) || !tn_mul_i64(all, bytes, &all))
+    return tn_rule_fail(r, TN_LIMIT, "the matrix is too large");
   if (tn_rule_has_rank(r, 1))
     TN_TRY(tn_rule_unify(r, tn_type_count(t, r->in[1]), tn_sym_int(t, n * blocks * bytes), "bytes of b", 0, NULL));
   if (tn_rule_has_rank(r, 2))

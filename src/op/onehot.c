@@ -71,6 +71,8 @@ TN_OP(one_hot){
 
 static tn_status eye_like_type(tn_rule *r) {
   const tn_attr *const d = tn_rule_attr(r, "dtype");
+  if (d && !tn_dtype_valid((int)d->i))
+    return tn_rule_fail(r, TN_INVALID, "attribute 'dtype' is %lld, which is no element type", (long long)d->i);
   tn_rule_set_dtype(r, 0, d ? (tn_dtype)d->i : r->in[0]->dtype);
   return TN_OK;
 }
