@@ -51,6 +51,22 @@ TN_KERNEL(lp_normalization, TN_K_SIZES) {
   return TN_OK;
 }
 
+/* A run of elements in one of three passes: sums, sums of squares of what is left, the results. */
+static void norm_axis_run(int pass, const tn_karg *x, tn_karg *y, int64_t first, int64_t run, int64_t step,
+                          double *mean, double *scale) {
+  const bool is_f32 = x->dtype == TN_F32;
+  const float *const xs = is_f32 ? (const float *)x->data + first : NULL;
+  for (int64_t i = 0; i < run; i++) {
+    const double v = is_f32 ? (double)xs[i] : norm_axis_load(x, first + i), away = v - mean[i * step];
+    if (pass == 0)
+      mean[i * step] += v;
+    else if (pass == 1)
+      scale[i * step] += away * away;
+    else
+      norm_axis_store(y, first + i, away * scale[i * step]);
+  }
+}
+
 /* Sums over the axes that go: kept[] strides number the groups. */
 TN_KERNEL(mean_variance_normalization, TN_K_SIZES) {
   static const int64_t usual[3] = {0, 2, 3};
@@ -74,22 +90,18 @@ TN_KERNEL(mean_variance_normalization, TN_K_SIZES) {
   TN_TRY(tn_k_room(k, groups, 2 * sizeof(double), &sums));
   double *const mean = sums, *const scale = mean + groups;
   for (int64_t g = 0; g < groups; g++) mean[g] = scale[g] = 0;
-  for (int64_t i = 0; i < x->count; i++) {
-    mean[tn_k_dot(x->rank, at, group)] += norm_axis_load(x, i);
-    (void)tn_k_next(x->rank, x->dims, at);
-  }
-  for (int64_t g = 0; g < groups; g++) mean[g] /= (double)n;
-  for (int64_t i = 0; i < x->count; i++) {
-    const int64_t g = tn_k_dot(x->rank, at, group);
-    const double away = norm_axis_load(x, i) - mean[g];
-    scale[g] += away * away;
-    (void)tn_k_next(x->rank, x->dims, at);
-  }
-  for (int64_t g = 0; g < groups; g++) scale[g] = 1 / (sqrt(scale[g] / (double)n) + 1e-9);
-  for (int64_t i = 0; i < x->count; i++) {
-    const int64_t g = tn_k_dot(x->rank, at, group);
-    norm_axis_store(k->out[0], i, (norm_axis_load(x, i) - mean[g]) * scale[g]);
-    (void)tn_k_next(x->rank, x->dims, at);
+  /* Runs along the last axes, of one group (step 0) or of neighbouring ones (1). */
+  int outer = x->rank - 1;
+  while (outer > 0 && (set[outer - 1] >= 0) == (set[x->rank - 1] >= 0)) outer--;
+  const int64_t run = tn_k_count(x->dims, outer, x->rank), step = set[x->rank - 1] < 0;
+  for (int pass = 0; pass < 3; pass++) {
+    for (int64_t i = 0; i < x->count; i += run) {
+      const int64_t g = tn_k_dot(outer, at, group);
+      norm_axis_run(pass, x, k->out[0], i, run, step, mean + g, scale + g);
+      (void)tn_k_next(outer, x->dims, at);
+    }
+    for (int64_t g = 0; g < groups && pass == 0; g++) mean[g] /= (double)n;
+    for (int64_t g = 0; g < groups && pass == 1; g++) scale[g] = 1 / (sqrt(scale[g] / (double)n) + 1e-9);
   }
   return TN_OK;
 }

@@ -147,14 +147,19 @@ static void unpool_tap(const tn_kwindow *w, const tn_karg *x, int64_t first, int
       at += p * step;
       step *= w->in[i];
     }
-    for (int64_t o = 0; inside && o < columns; o++) {
-      const int64_t p = o * w->stride[last] + shift[last];
-      if (p < 0 || p >= w->in[last]) continue;
-      if (x->dtype == TN_F32)
-        sums[at + p] += (double)((const float *)x->data)[first + row * columns + o];
-      else
-        unpool_add(x, first + row * columns + o, &sums[at + p], &wholes[at + p]);
+    const int64_t stride = w->stride[last], p0 = shift[last], from = first + row * columns;
+    int64_t o = p0 < 0 ? (-p0 + stride - 1) / stride : 0,
+            end = w->in[last] > p0 ? (w->in[last] - p0 + stride - 1) / stride : 0;
+    end = end < columns ? end : columns;
+    if (!inside || o >= end) continue;
+    if (x->dtype == TN_F32) {
+      const float *const values = (const float *)x->data + from;
+      double *restrict const to = sums + at;
+      if (stride == 1)
+        for (; o < end; o++) to[p0 + o] += (double)values[o];
+      for (; o < end; o++) to[p0 + o * stride] += (double)values[o];
     }
+    for (; o < end; o++) unpool_add(x, from + o, &sums[at + p0 + o * stride], &wholes[at + p0 + o * stride]);
   }
 }
 
@@ -175,7 +180,9 @@ TN_KERNEL(col2im, TN_K_SIZES) {
     for (int64_t t = 0; t < w.n_taps && w.n_out > 0; t++)
       unpool_tap(&w, x, (plane * w.n_taps + t) * w.n_out, t, sums, wholes);
     for (int64_t i = 0; i < w.n_in; i++)
-      if (tn_dtype_is_float(x->dtype))
+      if (x->dtype == TN_F32)
+        ((float *)y->data)[plane * w.n_in + i] = (float)((const double *)sums)[i];
+      else if (tn_dtype_is_float(x->dtype))
         tn_store_f64(y->dtype, y->data, plane * w.n_in + i, ((const double *)sums)[i]);
       else
         tn_store_i64(y->dtype, y->data, plane * w.n_in + i, (int64_t)((const uint64_t *)wholes)[i]);

@@ -94,10 +94,9 @@ static tn_status ms_fused_matmul(tn_import *im) {
 static tn_status ms_dynamic_quantize_matmul(tn_import *im) {
   TN_TRY(tn_im_need(im, 3));
   tn_node *const q = tn_import_node(im, "dynamic_quantize_linear", im->in, 1, 3);
-  tn_value *const a = tn_im2(im, "sub", tn_im_cast(im, q->out[0], TN_I32), tn_im_cast(im, q->out[2], TN_I32));
-  tn_value *b = tn_im_cast(im, im->in[1], TN_I32);
-  if (tn_im_in(im, 3)) b = tn_im2(im, "sub", b, tn_im_cast(im, im->in[3], TN_I32));
-  tn_value *const product = tn_im_cast(im, tn_im2(im, "matmul", a, b), TN_F32);
+  tn_value *const in[4] = {q->out[0], im->in[1], q->out[2], tn_im_in(im, 3)};
+  tn_node *const product_i32 = tn_import_node(im, "matmul_integer", in, in[3] ? 4 : 3, 1);
+  tn_value *const product = tn_im_cast(im, product_i32->out[0], TN_F32);
   tn_value *const scale = tn_im2(im, "mul", q->out[1], im->in[2]);
   return tn_im_done(im, tn_im_add(im, tn_im2(im, "mul", product, scale), tn_im_in(im, 4)));
 }
