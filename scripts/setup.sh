@@ -11,6 +11,7 @@
 #
 #   TENON_VENV    where the Python environment is   (build/venv)
 #   TENON_WHEELS  where the models are unpacked     (build/wheels)
+#   TENON_CASES   where ONNX's backend cases go     (build/cases)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 level=${1:-test}
@@ -21,8 +22,10 @@ case $level in build | demo | test) ;; *)
 esac
 TENON_VENV=${TENON_VENV:-$PWD/build/venv}
 TENON_WHEELS=${TENON_WHEELS:-$PWD/build/wheels}
+TENON_CASES=${TENON_CASES:-$PWD/build/cases}
 packages=(numpy==2.4.6 onnx==1.23.2 onnxruntime==1.32.0 sympy==1.14.0)
 models=(rapidocr-onnxruntime==1.4.4 silero-vad==6.2.0)
+older_onnx=onnx==1.20.1
 
 mkdir -p build
 exec 9>build/.setup.lock
@@ -60,6 +63,10 @@ wanted() {
   has clang-format || echo clang-format
   has valgrind || echo valgrind
   has strace || echo strace
+  ls /usr/include/jpeglib.h >/dev/null 2>&1 || echo libjpeg62-turbo-dev
+  ls /usr/include/png.h >/dev/null 2>&1 || echo libpng-dev
+  ls /usr/lib/*/libtiff.so.6 >/dev/null 2>&1 || echo libtiff6
+  ls /usr/lib/*/libwebp.so.7 >/dev/null 2>&1 || echo libwebp7
   ls /usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a >/dev/null 2>&1 || echo libclang-rt-14-dev
   [ -d /usr/lib/python3/dist-packages/onnx/backend/test/data ] || echo libonnx-testdata
 }
@@ -151,10 +158,46 @@ PYTHON
   rm -rf build/wheels.new
 }
 
+# ONNX's backend cases: of the package in the venv, which holds them as Python, and of an older one, which holds files.
+make_cases() {
+  local stamp=$TENON_CASES/.made want="${packages[1]} $older_onnx $(cksum <test/onnx/_generate.py)"
+  if have_stamp "$stamp" "$want"; then return; fi
+  if tried_lately build/cases-failed; then
+    lack "onnx-cases" "an attempt failed less than an hour ago (rm build/cases-failed to try again)"
+    return
+  fi
+  say "making ONNX's backend cases"
+  rm -rf build/cases.new "$TENON_CASES"
+  mkdir -p build/cases.new "$TENON_CASES"
+  if ! "$TENON_VENV/bin/python" test/onnx/_generate.py "$TENON_CASES/newest" >build/cases.log 2>&1; then
+    touch build/cases-failed
+    lack "onnx-cases" "see build/cases.log"
+  elif ! pip download --timeout 30 --retries 1 --no-deps -d build/cases.new "$older_onnx" >>build/cases.log 2>&1 ||
+    ! "$TENON_VENV/bin/python" - build/cases.new "$TENON_CASES/1.20" >>build/cases.log 2>&1 <<'PYTHON'; then
+import glob, os, shutil, sys, zipfile
+prefix = "onnx/backend/test/data/"
+(wheel,) = glob.glob(sys.argv[1] + "/*.whl")
+with zipfile.ZipFile(wheel) as archive:
+    names = [name for name in archive.namelist() if name.startswith(prefix)]
+    archive.extractall(sys.argv[1], names)
+shutil.move(os.path.join(sys.argv[1], prefix), sys.argv[2])
+PYTHON
+    touch build/cases-failed
+    lack "onnx-1.20-cases" "see build/cases.log"
+  else
+    echo "$want" >"$stamp"
+    rm -f build/cases-failed
+  fi
+  rm -rf build/cases.new
+}
+
 install_packages
 if [ "$level" = build ] && [ ${#missing[@]} -gt 0 ]; then exit 1; fi
 if [ "$level" != build ]; then fetch_models; fi
-if [ "$level" = test ]; then install_python; fi
+if [ "$level" = test ]; then
+  install_python
+  if [ -f "$TENON_VENV/.installed" ]; then make_cases; fi
+fi
 if [ ${#missing[@]} -gt 0 ]; then
   printf '%s\n' "${missing[@]}" >build/missing
   say "going on without: ${missing[*]}"

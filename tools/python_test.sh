@@ -7,7 +7,8 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 TENON_VENV=${TENON_VENV:-$root/build/venv}
 TENON_WHEELS=${TENON_WHEELS:-$root/build/wheels}
 TENON_ONNX_DATA=${TENON_ONNX_DATA:-/usr/lib/python3/dist-packages/onnx/backend/test/data}
-export TENON_VENV TENON_WHEELS TENON_ONNX_DATA
+TENON_CASES=${TENON_CASES:-$root/build/cases}
+export TENON_VENV TENON_WHEELS TENON_ONNX_DATA TENON_CASES
 python=$TENON_VENV/bin/python
 if [ ! -x "$python" ]; then python=python3; fi
 script=$1

@@ -55,6 +55,7 @@ static bool bmp_header(tn_bytes file, bmp *b, uint32_t *compression) {
   b->bits = (int)image_le(file.ptr + 28, 2);
   *compression = image_le(file.ptr + 30, 4);
   if (size < 40 || size > file.len - 14 || offset > file.len || b->width < 1 || b->height < 1) return false;
+  if (b->bits != 1 && b->bits != 4 && b->bits != 8 && b->bits != 16 && b->bits != 24 && b->bits != 32) return false;
   if (b->bits <= 8) {
     b->n_palette = image_le(file.ptr + 46, 4);
     if (b->n_palette == 0 || b->n_palette > 1u << b->bits) b->n_palette = 1u << b->bits;
@@ -95,7 +96,6 @@ static tn_status image_bmp(tn_bytes file, tn_image_sink sink, bool *is_image, tn
   const bool is_fields = compression == BMP_BITFIELDS || compression == BMP_ALPHABITFIELDS;
   if (compression != BMP_RGB && !(is_fields && (b.bits == 16 || b.bits == 32)))
     return tn_error_set(err, TN_UNSUPPORTED, "BMP files of compression %u are not decoded", compression);
-  if (b.bits != 1 && b.bits != 4 && b.bits != 8 && b.bits != 16 && b.bits != 24 && b.bits != 32) return TN_OK;
   if (!bmp_masks(file, &b, compression)) return TN_OK;
   uint8_t *rgb = tn_image_room(sink, b.height, b.width, &status, err);
   if (!rgb) return status;
