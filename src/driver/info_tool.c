@@ -98,6 +98,14 @@ tn_status tn_tool_info(const char *path, int json, tn_blob *out, tn_report **out
   return info_run(&tool, info_read, out_report);
 }
 
+/* "ulp 2", "exact": how near a kernel comes (ir/op.h). */
+static const char *ops_accuracy(tn_text *t, const tn_op *op) {
+  static const char *const kinds[] = {"exact", "rel", "sum", "ulp", "random"};
+  if (!op->kernel) return "-";
+  if (op->accuracy.tol <= 0) return kinds[op->accuracy.kind];
+  return tn_arena_printf(t->arena, "%s %g", kinds[op->accuracy.kind], op->accuracy.tol);
+}
+
 /* The operator table: every ONNX row with the operator that serves it. */
 static void ops_put_row(tn_text *t, const info_tool *tool, const tn_onnx_row *row, bool first) {
   const char *domain = row->domain[0] ? row->domain : "ai.onnx";
@@ -109,13 +117,15 @@ static void ops_put_row(tn_text *t, const info_tool *tool, const tn_onnx_row *ro
   if (tool->json) {
     tn_text_printf(t, "%s  {\"domain\": \"%s\", \"name\": \"%s\", \"since\": %d, \"last\": %s, \"op\": \"%s\", ",
                    first ? "" : ",\n", domain, row->name, row->since, last[0] ? last : "null", op->name);
-    tn_text_printf(t, "\"kernel\": %s%s%s, \"value_rule\": %s}", op->kernel ? "\"" : "",
-                   op->kernel ? op->kernel : "null", op->kernel ? "\"" : "", op->value ? "true" : "false");
+    tn_text_printf(t, "\"accuracy\": \"%s\", \"kernel\": %s%s%s, \"value_rule\": %s}", ops_accuracy(t, op),
+                   op->kernel ? "\"" : "", op->kernel ? op->kernel : "null", op->kernel ? "\"" : "",
+                   op->value ? "true" : "false");
   } else if (tool->markdown) {
-    tn_text_printf(t, "| %s | %s | %d-%s | %s | %s | %s | %s |\n", domain, row->name, row->since, last, op->name,
-                   kernel, value, op->doc ? op->doc : "");
+    tn_text_printf(t, "| %s | %s | %d-%s | %s | %s | %s | %s | %s |\n", domain, row->name, row->since, last, op->name,
+                   kernel, ops_accuracy(t, op), value, op->doc ? op->doc : "");
   } else {
-    tn_text_printf(t, "%-12s %-28s %3d-%-3s %-24s %s\n", domain, row->name, row->since, last, op->name, kernel);
+    tn_text_printf(t, "%-12s %-28s %3d-%-3s %-24s %-24s %s\n", domain, row->name, row->since, last, op->name, kernel,
+                   ops_accuracy(t, op));
   }
 }
 
@@ -125,8 +135,9 @@ static tn_status ops_write(tn_compilation *c, void *arg) {
   tn_text_init(&t, &c->ctx.arena);
   if (tool->json) tn_text_addz(&t, "[\n");
   if (tool->markdown)
-    tn_text_addz(
-        &t, "| domain | operator | opsets | as | kernel | value rule | meaning |\n|---|---|---|---|---|---|---|\n");
+    tn_text_addz(&t,
+                 "| domain | operator | opsets | as | kernel | accuracy | value rule | meaning "
+                 "|\n|---|---|---|---|---|---|---|---|\n");
   for (int i = 0; i < tn_onnx_count(); i++) ops_put_row(&t, tool, tn_onnx_at(i), i == 0);
   if (tool->json) tn_text_addz(&t, "\n]\n");
   return tn_blob_copy((tn_str){tn_text_z(&t), t.len}, tool->out);
