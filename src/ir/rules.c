@@ -123,7 +123,10 @@ void tn_rule_set_content(tn_rule *r, int i, const tn_elem *elems) {
   int64_t dims[TN_MAX_RANK], n;
   if (!tn_type_const_dims(&r->out[i], dims) || !tn_dims_count(dims, r->out[i].rank, &n) || n > TN_MAX_CONTENT) return;
   tn_elem *own = tn_rule_elems(r, n);
-  for (int64_t k = 0; k < n; k++) own[k] = elems[k];
+  for (int64_t k = 0; k < n; k++) { /* what leaves int64 is data that wraps, no size */
+    const bool lost = elems[k].kind == TN_ELEM_SYM && elems[k].sym->kind == TN_SYM_OVERFLOW;
+    own[k] = lost ? (tn_elem){0} : elems[k];
+  }
   r->out[i].content = own;
 }
 
