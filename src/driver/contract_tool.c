@@ -58,10 +58,10 @@ static void contract_break_by(void *arg, uint32_t symbol) {
 
 /* Conditions. */
 
-static void contract_add_why(contract *c, contract_row *row, const tn_check *check) {
-  const char *const name = check->loc.name && check->loc.name[0] ? check->loc.name : check->loc.op;
+static void contract_add_why(contract *c, contract_row *row, const tn_check *demand) {
+  const char *const name = demand->loc.name && demand->loc.name[0] ? demand->loc.name : demand->loc.op;
   if (row->why.len) tn_text_addz(&row->why, "; ");
-  tn_text_printf(&row->why, "%s: %s", name ? name : "?", check->text);
+  tn_text_printf(&row->why, "%s: %s", name ? name : "?", demand->text);
   (void)c;
 }
 

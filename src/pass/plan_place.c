@@ -155,17 +155,17 @@ static void spot_init(spots *p, tn_arena *a, uint32_t n) {
   for (int i = 0; i < SPOT_GUESSES; i++) p->sizes[i] = TN_NEW_ARRAY(a, size_t, n + 1);
 }
 
-void tn_plan_place(tn_pass *pass, tn_graph *g, tn_plan *plan) {
+void tn_plan_place(tn_pass *pass, tn_graph *g, tn_plan *places) {
   tn_arena *const side = &pass->ctx->pass;
-  spots p = {.side = side, .syms = g->syms, .plan = plan};
+  spots p = {.side = side, .syms = g->syms, .plan = places};
   uint32_t *const start = TN_NEW_ARRAY(side, uint32_t, g->n_regions + 2);
   uint32_t *const fill = TN_NEW_ARRAY(side, uint32_t, g->n_regions + 2);
-  uint32_t *const buffers = TN_NEW_ARRAY(side, uint32_t, plan->n_buffers + 1);
-  for (uint32_t i = 0; i < plan->n_buffers; i++) start[plan->buffers[i].region->id + 1]++;
+  uint32_t *const buffers = TN_NEW_ARRAY(side, uint32_t, places->n_buffers + 1);
+  for (uint32_t i = 0; i < places->n_buffers; i++) start[places->buffers[i].region->id + 1]++;
   for (uint32_t r = 0; r < g->n_regions; r++) start[r + 1] += start[r];
   for (uint32_t r = 0; r < g->n_regions; r++) fill[r] = start[r];
-  for (uint32_t i = 0; i < plan->n_buffers; i++) buffers[fill[plan->buffers[i].region->id]++] = i;
-  spot_init(&p, side, plan->n_buffers);
+  for (uint32_t i = 0; i < places->n_buffers; i++) buffers[fill[places->buffers[i].region->id]++] = i;
+  spot_init(&p, side, places->n_buffers);
   for (uint32_t r = 0; r < g->n_regions; r++) {
     p.n = start[r + 1] - start[r];
     if (p.n) spot_region(&p, buffers + start[r]);
