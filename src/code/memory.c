@@ -1,5 +1,6 @@
 /* Verification of a program's memory: values that share a buffer hold it one after the other, and buffers of a region
  * that is placed are tied so that those that live together lie apart, whatever their sizes. */
+#include "base/sort.h"
 #include "code/flow.h"
 
 #define memory_fail(err, ...) tn_error_set((err), TN_INVALID, "program: " __VA_ARGS__)
@@ -11,21 +12,15 @@ static uint32_t memory_birth(const tn_program *p, const tn_flow *f, uint32_t val
   return p->steps[step].kind == TN_STEP_IF ? f->step_end[step] : f->step_begin[step];
 }
 
-static bool memory_is_before(const tn_program *p, const tn_flow *f, uint32_t x, uint32_t y) {
-  const uint32_t at_x = memory_birth(p, f, x), at_y = memory_birth(p, f, y);
-  return at_x != at_y ? at_x < at_y : x < y;
-}
+typedef struct memory_order {
+  const tn_program *p;
+  const tn_flow *f;
+} memory_order;
 
-static void memory_sift(const tn_program *p, const tn_flow *f, uint32_t *heap, uint32_t n, uint32_t at) {
-  const uint32_t x = heap[at];
-  while (at < n / 2) {
-    uint32_t child = 2 * at + 1;
-    if (child + 1 < n && memory_is_before(p, f, heap[child], heap[child + 1])) child++;
-    if (!memory_is_before(p, f, x, heap[child])) break;
-    heap[at] = heap[child];
-    at = child;
-  }
-  heap[at] = x;
+static bool memory_is_before(const void *arg, uint32_t x, uint32_t y) {
+  const memory_order *o = arg;
+  const uint32_t at_x = memory_birth(o->p, o->f, x), at_y = memory_birth(o->p, o->f, y);
+  return at_x != at_y ? at_x < at_y : x < y;
 }
 
 /* The values in buffers, in order of birth. Returns how many there are. */
@@ -33,13 +28,8 @@ static uint32_t memory_births(const tn_program *p, const tn_flow *f) {
   uint32_t n = 0;
   for (uint32_t i = 0; i < p->n_values; i++)
     if (p->values[i].store == TN_STORE_BUFFER && f->value_at[i] != TN_FLOW_NEVER) f->births[n++] = i;
-  for (uint32_t i = n / 2; i-- > 0;) memory_sift(p, f, f->births, n, i);
-  for (uint32_t i = n; i-- > 1;) {
-    const uint32_t most = f->births[0];
-    f->births[0] = f->births[i];
-    f->births[i] = most;
-    memory_sift(p, f, f->births, i, 0);
-  }
+  const memory_order order = {p, f};
+  tn_sort_ids(f->births, n, memory_is_before, &order);
   return n;
 }
 

@@ -4,36 +4,25 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "base/sort.h"
 
-static bool orient_is_before(const tn_interval_plan *b, bool by_last, uint32_t x, uint32_t y) {
-  const uint32_t at_x = by_last ? b[x].last : b[x].first, at_y = by_last ? b[y].last : b[y].first;
+typedef struct orient_order {
+  const tn_interval_plan *b;
+  bool by_last;
+} orient_order;
+
+static bool orient_is_before(const void *arg, uint32_t x, uint32_t y) {
+  const orient_order *o = arg;
+  const uint32_t at_x = o->by_last ? o->b[x].last : o->b[x].first, at_y = o->by_last ? o->b[y].last : o->b[y].first;
   return at_x != at_y ? at_x < at_y : x < y;
 }
 
-static void orient_sift(const tn_interval_plan *b, bool by_last, uint32_t *heap, uint32_t n, uint32_t at) {
-  const uint32_t x = heap[at];
-  while (at < n / 2) {
-    uint32_t child = 2 * at + 1;
-    if (child + 1 < n && orient_is_before(b, by_last, heap[child], heap[child + 1])) child++;
-    if (!orient_is_before(b, by_last, x, heap[child])) break;
-    heap[at] = heap[child];
-    at = child;
-  }
-  heap[at] = x;
-}
-
 void tn_plan_sort(const tn_interval_plan *b, uint32_t n, bool by_last, uint32_t *out) {
+  const orient_order order = {b, by_last};
   bool is_sorted = true;
   for (uint32_t i = 0; i < n; i++) out[i] = i;
-  for (uint32_t i = 1; i < n && is_sorted; i++) is_sorted = orient_is_before(b, by_last, i - 1, i);
-  if (is_sorted) return;
-  for (uint32_t i = n / 2; i-- > 0;) orient_sift(b, by_last, out, n, i);
-  for (uint32_t i = n; i-- > 1;) {
-    const uint32_t most = out[0];
-    out[0] = out[i];
-    out[i] = most;
-    orient_sift(b, by_last, out, i, 0);
-  }
+  for (uint32_t i = 1; i < n && is_sorted; i++) is_sorted = orient_is_before(&order, i - 1, i);
+  if (!is_sorted) tn_sort_ids(out, n, orient_is_before, &order);
 }
 
 /* A set of numbers below n with the neighbours of each: a bit per number, and a bit per word that is not empty. */

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "base/sort.h"
+
 enum { PLAN_LOOK = 32 /* free pieces compared per bin */, PLAN_SMALL = 512, PLAN_UNIT = 64, PLAN_ROUNDS = 8 };
 
 /* Bins by size: four for each power of two. */
@@ -166,25 +168,26 @@ static size_t plan_by_birth(tn_planner *w, tn_interval_plan *b, uint32_t n, cons
 
 typedef enum plan_order { PLAN_LONGEST, PLAN_AREA, PLAN_LARGEST, PLAN_N_ORDERS } plan_order;
 
+typedef struct plan_order_of {
+  const tn_interval_plan *b;
+  plan_order by;
+} plan_order_of;
+
 /* Is buffer x to be placed before y? */
-static bool plan_before(const tn_interval_plan *b, plan_order by, uint32_t x, uint32_t y) {
-  const uint64_t long_x = (uint64_t)b[x].last - b[x].first + 1, long_y = (uint64_t)b[y].last - b[y].first + 1;
-  const double area_x = (double)b[x].bytes * (double)long_x, area_y = (double)b[y].bytes * (double)long_y;
-  if (by == PLAN_AREA && (area_x < area_y || area_x > area_y)) return area_x > area_y;
-  if (by == PLAN_LONGEST && long_x != long_y) return long_x > long_y;
-  return b[x].bytes != b[y].bytes ? b[x].bytes > b[y].bytes : x < y;
+static bool plan_before(const void *arg, uint32_t x, uint32_t y) {
+  const plan_order_of *o = arg;
+  const tn_interval_plan *p = &o->b[x], *q = &o->b[y];
+  const uint64_t long_x = (uint64_t)p->last - p->first + 1, long_y = (uint64_t)q->last - q->first + 1;
+  const double area_x = (double)p->bytes * (double)long_x, area_y = (double)q->bytes * (double)long_y;
+  if (o->by == PLAN_AREA && (area_x < area_y || area_x > area_y)) return area_x > area_y;
+  if (o->by == PLAN_LONGEST && long_x != long_y) return long_x > long_y;
+  return p->bytes != q->bytes ? p->bytes > q->bytes : x < y;
 }
 
-static void plan_sort(const tn_interval_plan *b, plan_order by, uint32_t *order, uint32_t n) { /* Shell sort */
-  static const uint32_t gaps[] = {301, 132, 57, 23, 10, 4, 1};
+static void plan_sort(const tn_interval_plan *b, plan_order by, uint32_t *order, uint32_t n) {
+  const plan_order_of how = {b, by};
   for (uint32_t i = 0; i < n; i++) order[i] = i;
-  for (size_t g = 0; g < sizeof gaps / sizeof gaps[0]; g++)
-    for (uint32_t i = gaps[g]; i < n; i++) {
-      const uint32_t x = order[i];
-      uint32_t j = i;
-      for (; j >= gaps[g] && plan_before(b, by, x, order[j - gaps[g]]); j -= gaps[g]) order[j] = order[j - gaps[g]];
-      order[j] = x;
-    }
+  tn_sort_ids(order, n, plan_before, &how);
 }
 
 /* The tightest gap for buffer x between those placed that live when it does; `placed` is ordered by offset. */
