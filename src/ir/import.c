@@ -88,6 +88,18 @@ tn_value *tn_import_const_i64(tn_import *im, const int64_t *v, int64_t n) {
   return tn_import_const_lit(im, tn_lit_i64(&im->ctx->arena, v, n));
 }
 
+tn_value *tn_import_const_f32(tn_import *im, const double *v, int64_t n) {
+  tn_lit *const lit = tn_lit_new(&im->ctx->arena, TN_F32, 1, &n);
+  for (int64_t i = 0; i < n; i++) tn_store_f64(TN_F32, tn_lit_data(lit), i, v[i]);
+  return tn_import_const_lit(im, lit);
+}
+
+tn_value *tn_import_const_strs(tn_import *im, const tn_str *v, int64_t n) {
+  tn_lit *const lit = tn_lit_new(&im->ctx->arena, TN_STR, 1, &n);
+  for (int64_t i = 0; i < n; i++) ((tn_str *)tn_lit_data(lit))[i] = v[i];
+  return tn_import_const_lit(im, lit);
+}
+
 void tn_import_set_int(tn_node *node, const char *attr, int64_t v) {
   const int i = tn_op_attr_index(node->op, attr);
   TN_ASSERT(i >= 0);

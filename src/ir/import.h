@@ -50,6 +50,8 @@ tn_status tn_import_same(tn_import *im);
 /* The pieces, for importers that normalise. Both append to im->region. */
 tn_node *tn_import_node(tn_import *im, const char *op, tn_value *const *in, int n_in, int n_out);
 tn_value *tn_import_const_i64(tn_import *im, const int64_t *v, int64_t n); /* 1-D */
+tn_value *tn_import_const_f32(tn_import *im, const double *v, int64_t n);  /* 1-D */
+tn_value *tn_import_const_strs(tn_import *im, const tn_str *v, int64_t n); /* 1-D */
 tn_value *tn_import_const_lit(tn_import *im, const tn_lit *lit);
 void tn_import_set_int(tn_node *node, const char *attr, int64_t v);
 void tn_import_set_float(tn_node *node, const char *attr, double v);

@@ -108,12 +108,6 @@ TN_OP(map_split){
 
 /* --- import --- */
 
-static tn_value *dict_strings(tn_import *im, const tn_str *v, int64_t n) {
-  tn_lit *const lit = tn_lit_new(&im->ctx->arena, TN_STR, 1, &n);
-  for (int64_t i = 0; i < n; i++) ((tn_str *)tn_lit_data(lit))[i] = v[i];
-  return tn_import_const_lit(im, lit);
-}
-
 /* The one of two attributes that is there, as a vector. */
 static tn_status dict_list(tn_import *im, const char *of_strings, const char *of_ints, tn_value **out) {
   const tn_attr *strings, *ints;
@@ -121,7 +115,8 @@ static tn_status dict_list(tn_import *im, const char *of_strings, const char *of
   TN_TRY(tn_import_get(im, of_ints, TN_ATTR_INTS, &ints));
   const bool has_strings = strings && strings->n > 0, has_ints = ints && ints->n > 0;
   if (has_strings == has_ints) return tn_import_fail(im, TN_INVALID, "one of %s and %s is needed", of_strings, of_ints);
-  *out = has_strings ? dict_strings(im, strings->strs, strings->n) : tn_import_const_i64(im, ints->ints, ints->n);
+  *out =
+      has_strings ? tn_import_const_strs(im, strings->strs, strings->n) : tn_import_const_i64(im, ints->ints, ints->n);
   return TN_OK;
 }
 
@@ -150,7 +145,7 @@ static tn_value *dict_row(tn_import *im, tn_value *keys, const tn_node *parts, t
 
 static tn_value *dict_zero(tn_import *im, tn_dtype d, const char *text) {
   const tn_str s = tn_str_of(text);
-  if (d == TN_STR) return dict_strings(im, &s, 1);
+  if (d == TN_STR) return tn_import_const_strs(im, &s, 1);
   return tn_import_const_lit(
       im, tn_dtype_is_float(d) ? tn_lit_scalar_f64(&im->ctx->arena, d, 0) : tn_lit_scalar_i64(&im->ctx->arena, d, 0));
 }

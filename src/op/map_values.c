@@ -54,17 +54,6 @@ TN_OP(map_values){
     .doc = "the value of the first key that equals x, or the value for absent ones",
 };
 
-static tn_value *map_floats(tn_import *im, const double *v, int64_t n) {
-  tn_lit *const lit = tn_lit_new(&im->ctx->arena, TN_F32, 1, &n);
-  for (int64_t i = 0; i < n; i++) tn_store_f64(TN_F32, tn_lit_data(lit), i, v[i]);
-  return tn_import_const_lit(im, lit);
-}
-static tn_value *map_strings(tn_import *im, const tn_str *v, int64_t n) {
-  tn_lit *const lit = tn_lit_new(&im->ctx->arena, TN_STR, 1, &n);
-  for (int64_t i = 0; i < n; i++) ((tn_str *)tn_lit_data(lit))[i] = v[i];
-  return tn_import_const_lit(im, lit);
-}
-
 /* One of <side>_tensor, _strings, _int64s, _floats as a vector. */
 static tn_status map_side(tn_import *im, const char *const *names, tn_value **out) {
   const tn_attr *tensor, *strings, *ints, *floats;
@@ -75,11 +64,11 @@ static tn_status map_side(tn_import *im, const char *const *names, tn_value **ou
   if (tensor && tensor->tensor)
     *out = tn_import_const_lit(im, tensor->tensor);
   else if (strings)
-    *out = map_strings(im, strings->strs, strings->n);
+    *out = tn_import_const_strs(im, strings->strs, strings->n);
   else if (ints)
     *out = tn_import_const_i64(im, ints->ints, ints->n);
   else if (floats)
-    *out = map_floats(im, floats->floats, floats->n);
+    *out = tn_import_const_f32(im, floats->floats, floats->n);
   else
     return tn_import_fail(im, TN_INVALID, "none of %s, %s, %s and %s is there", names[0], names[1], names[2], names[3]);
   return TN_OK;
@@ -104,7 +93,7 @@ static tn_status map_import(tn_import *im) {
   if (tensor && tensor->tensor)
     absent = tn_import_const_lit(im, tensor->tensor);
   else if (to == TN_STR)
-    absent = map_strings(im, &s, 1);
+    absent = tn_import_const_strs(im, &s, 1);
   else
     absent = tn_import_const_lit(im, tn_dtype_is_float(to) ? tn_lit_scalar_f64(&im->ctx->arena, to, f)
                                                            : tn_lit_scalar_i64(&im->ctx->arena, to, n));
@@ -126,11 +115,11 @@ static tn_status map_import_1(tn_import *im) {
     return tn_import_fail(im, TN_UNSUPPORTED, "an encoder without classes_strings or whose input's type is not known");
   int64_t *const places = TN_NEW_ARRAY(&im->ctx->arena, int64_t, classes->n + 1);
   for (int64_t i = 0; i < classes->n; i++) places[i] = i;
-  tn_value *const names = map_strings(im, classes->strs, classes->n);
+  tn_value *const names = tn_import_const_strs(im, classes->strs, classes->n);
   tn_value *const numbers = tn_import_const_i64(im, places, classes->n);
   const bool by_name = from == TN_STR;
   tn_value *const in[4] = {im->in[0], by_name ? names : numbers, by_name ? numbers : names,
-                           by_name ? tn_im_int(im, n) : map_strings(im, &s, 1)};
+                           by_name ? tn_im_int(im, n) : tn_import_const_strs(im, &s, 1)};
   return tn_im_done(im, tn_import_node(im, "map_values", in, 4, 1)->out[0]);
 }
 
@@ -147,10 +136,10 @@ static tn_status map_import_category(tn_import *im) {
   if (!names || !numbers) return tn_import_fail(im, TN_INVALID, "cats_strings and cats_int64s are needed");
   if (from != TN_STR && from != TN_I64)
     return tn_import_fail(im, TN_UNSUPPORTED, "the element type of the input is not known in the file");
-  tn_value *const k = map_strings(im, names->strs, names->n);
+  tn_value *const k = tn_import_const_strs(im, names->strs, names->n);
   tn_value *const v = tn_import_const_i64(im, numbers->ints, numbers->n);
   tn_value *const by_name[4] = {im->in[0], k, v, tn_im_int(im, n)};
-  tn_value *const by_number[4] = {im->in[0], v, k, map_strings(im, &s, 1)};
+  tn_value *const by_number[4] = {im->in[0], v, k, tn_import_const_strs(im, &s, 1)};
   return tn_im_done(im, tn_import_node(im, "map_values", from == TN_STR ? by_name : by_number, 4, 1)->out[0]);
 }
 

@@ -2,17 +2,11 @@
 #include "op/ml.h"
 
 tn_value *tn_ml_floats(tn_import *im, const tn_attr *a) {
-  const int64_t n = a ? a->n : 0;
-  tn_lit *const lit = tn_lit_new(&im->ctx->arena, TN_F32, 1, &n);
-  for (int64_t i = 0; i < n; i++) tn_store_f64(TN_F32, tn_lit_data(lit), i, a->floats[i]);
-  return tn_import_const_lit(im, lit);
+  return tn_import_const_f32(im, a ? a->floats : NULL, a ? a->n : 0);
 }
 
 tn_value *tn_ml_strings(tn_import *im, const tn_attr *a) {
-  const int64_t n = a ? a->n : 0;
-  tn_lit *const lit = tn_lit_new(&im->ctx->arena, TN_STR, 1, &n);
-  for (int64_t i = 0; i < n; i++) ((tn_str *)tn_lit_data(lit))[i] = a->strs[i];
-  return tn_import_const_lit(im, lit);
+  return tn_import_const_strs(im, a ? a->strs : NULL, a ? a->n : 0);
 }
 
 tn_status tn_ml_labels(tn_import *im, const char *of_ints, tn_value **out, int64_t *out_n) {

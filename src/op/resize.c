@@ -306,24 +306,18 @@ static tn_status resize_import_scales(tn_import *im, tn_value *scales) {
 
 static tn_status resize_import_10(tn_import *im) { return resize_import_scales(im, im->n_in > 1 ? im->in[1] : NULL); }
 
-static tn_value *resize_const_floats(tn_import *im, const double *v, int64_t n) {
-  tn_lit *l = tn_lit_new(&im->ctx->arena, TN_F32, 1, &n);
-  for (int64_t i = 0; i < n; i++) tn_store_f64(TN_F32, tn_lit_data(l), i, v[i]);
-  return tn_import_const_lit(im, l);
-}
-
 static tn_status resize_import_upsample_7(tn_import *im) {
   const tn_attr *scales;
   TN_TRY(tn_import_get(im, "scales", TN_ATTR_FLOATS, &scales));
   if (!scales) return tn_import_fail(im, TN_INVALID, "attribute 'scales' is missing");
-  return resize_import_scales(im, resize_const_floats(im, scales->floats, scales->n));
+  return resize_import_scales(im, tn_import_const_f32(im, scales->floats, scales->n));
 }
 
 static tn_status resize_import_upsample_1(tn_import *im) {
   double scales[4] = {1, 1, 0, 0};
   TN_TRY(tn_import_float(im, "height_scale", 0, &scales[2]));
   TN_TRY(tn_import_float(im, "width_scale", 0, &scales[3]));
-  return resize_import_scales(im, resize_const_floats(im, scales, 4));
+  return resize_import_scales(im, tn_import_const_f32(im, scales, 4));
 }
 
 TN_OP(resize){

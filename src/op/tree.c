@@ -431,9 +431,7 @@ static tn_status tree_convert(tree_build *b, const tree_old *o, int64_t n_target
 }
 
 static tn_value *tree_base(tn_import *im, tn_value *y, const double *base, int64_t n) {
-  tn_lit *const lit = tn_lit_new(&im->ctx->arena, TN_F32, 1, &n);
-  for (int64_t i = 0; i < n; i++) tn_store_f64(TN_F32, tn_lit_data(lit), i, base[i]);
-  return tn_im2(im, "add", y, tn_import_const_lit(im, lit));
+  return tn_im2(im, "add", y, tn_import_const_f32(im, base, n));
 }
 
 static tn_status tree_import_regressor(tn_import *im) {
