@@ -1,0 +1,210 @@
+"""Every operator on random legal inputs, in Tenon and in ONNX Runtime (or, where that has no kernel, in the reference
+implementation of the onnx package): differential.py [--op NAME]... [--opset N] [--type WORD] [--draws N] [--seed N]
+[--jobs N] [--at DRAW] [--table]. Without arguments one draw of everything."""
+# needs: numpy onnx onnxruntime
+import argparse
+import json
+import mmap
+import os
+import signal
+import struct
+import sys
+import time
+import zlib
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper
+
+import draw
+import judge
+import known
+
+# Floats may be this many units of the output's precision (epsilon times the largest element, at least 1) apart: both
+# sides round, ONNX Runtime's polynomial exp and tanh are a few units off, sums are taken in another order.
+UNITS = 24
+RANDOM = {"RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Multinomial", "Bernoulli"}
+OFF_BY_ONE = {"QuantizeLinear", "QLinearConv", "QLinearMatMul", "DynamicQuantizeLinear", "QLinearAdd", "QLinearMul", "QLinearSigmoid",
+              "QLinearAveragePool", "QLinearGlobalAveragePool", "QLinearLeakyRelu", "QLinearConcat", "QLinearSoftmax"}  # a tie that float32 rounding decides
+ROUNDED = {TensorProto.FLOAT16: 2.0**-10, TensorProto.BFLOAT16: 2.0**-7}
+
+
+def opset_of(domain, version):
+    return version if domain == "" else 21
+
+
+def one(row, number, seed):
+    """(draw, model) of a row's draw number `number`; the same wherever it is run."""
+    domain, op, version, word = row
+    rng = np.random.default_rng([zlib.crc32(("%s %s %d %s" % row).encode()), number, seed])
+    it = draw.draw(op, domain, version, word, rng)
+    return it, it.model(max(7, opset_of(domain, version)))
+
+
+PHASES = ("draw", "runtime", "reference", "tenon")
+phase = bytearray(1)  # what the process does now; a child's is shared with its parent
+
+
+def wanted(it, model, row, cache):
+    """What the judges say: (name, outputs), or (None, reasons)."""
+    reasons = []
+    for name, run in (("runtime", judge.by_runtime), ("reference", judge.by_reference)):
+        if cache.get((name, row), 0) > 8 or known.wrong(name, it):
+            continue
+        phase[0] = PHASES.index(name)
+        try:
+            return name, run(model, it.inputs)
+        except Exception as e:
+            text = str(e)
+            reasons.append("%s: %s" % (name, text[:300]))
+            if "NOT_IMPLEMENTED" in text or "Type Error" in text or "not implemented" in text:
+                cache[name, row] = cache.get((name, row), 0) + 1
+    return None, reasons
+
+
+def check(row, number, seed, cache):
+    """('ok' | 'none' | 'illegal' | 'differs', text)"""
+    try:
+        it, model = one(row, number, seed)
+    except draw.Illegal as e:
+        return "illegal", str(e)
+    who, want = wanted(it, model, row, cache)
+    phase[0] = PHASES.index("tenon")
+    try:
+        got = judge.by_tenon(model, it.inputs)
+    except judge.tenon.Error as e:
+        text = "%s: %s" % (e.status, e)
+        if who is None:
+            return "none", "both refuse: %s | %s" % (text, " | ".join(want))
+        return "differs", "refused, %s gives %s: %s" % (who, [np.asarray(w).shape if not isinstance(w, (list, type(None))) else "seq" for w in want], text)
+    if who is None:
+        return "none", " | ".join(want)
+    if it.op in RANDOM:
+        same = all(np.asarray(g).shape == np.asarray(w).shape and np.asarray(g).dtype == np.asarray(w).dtype for g, w in zip(got, want))
+        return ("ok", who) if same else ("differs", "shape or type of random numbers")
+    # Where the model's own type is f16 or bf16, results are as coarse as that, also those cast to f32.
+    types = set(it.input_types.values()) | set(it.bound.values()) | {it.t}
+    coarse = max((ROUNDED.get(t, 0) for t in types), default=0)
+    for i, (g, w) in enumerate(zip(got, want)):
+        kind = judge.EPSILON.get(str(getattr(w, "dtype", "")), 0)
+        text = judge.difference(g, w, UNITS * it.tolerance, max(coarse, kind) or None, 1 if it.op in OFF_BY_ONE else 0)
+        if text:
+            return "differs", "y%d by %s: %s" % (i, who, text)
+    return "ok", who
+
+
+def child(row, numbers, seed, shared, out):
+    global phase
+    cache, phase = {}, memoryview(shared)[8:9]
+    with os.fdopen(out, "w") as f:
+        for n in numbers:
+            shared[:8] = struct.pack("q", n)
+            phase[0] = 0
+            signal.alarm(20)
+            try:
+                verdict, text = check(row, n, seed, cache)
+            except Exception as e:  # a mistake of the recipe
+                verdict, text = "recipe", "%s: %s" % (type(e).__name__, e)
+            f.write(json.dumps([n, verdict, text]) + "\n")
+            f.flush()
+    os._exit(0)
+
+
+class Row:
+    """One row's draws in a process of its own, restarted behind a draw that ends it."""
+
+    def __init__(self, row, numbers, seed):
+        self.row, self.left, self.seed, self.results = row, list(numbers), seed, []
+        self.start()
+
+    def start(self):
+        self.shared = mmap.mmap(-1, 9)
+        self.read, write = os.pipe()
+        self.pid = os.fork()
+        if self.pid == 0:
+            os.close(self.read)
+            child(self.row, self.left, self.seed, self.shared, write)
+        os.close(write)
+
+    def finish(self):
+        """True when every draw has a result."""
+        with os.fdopen(self.read) as f:
+            lines = [json.loads(line) for line in f if line.endswith("\n")]
+        _, status = os.waitpid(self.pid, 0)
+        self.results += lines
+        if status == 0:
+            return True
+        at = struct.unpack("q", self.shared[:8])[0]
+        done = {n for n, _, _ in self.results}
+        if at not in done:
+            who = PHASES[self.shared[8]]
+            self.results.append([at, "differs" if who == "tenon" else "none", "%s ended by signal %d" % (who, os.WTERMSIG(status))])
+            done.add(at)
+        self.left = [n for n in self.left if n not in done]
+        if not self.left:
+            return True
+        self.start()
+        return False
+
+
+def run_rows(rows, numbers, seed, jobs):
+    """Yields (row, results)."""
+    waiting, running = list(reversed(rows)), []
+    while waiting or running:
+        while waiting and len(running) < jobs:
+            running.append(Row(waiting.pop(), numbers, seed))
+        first = running.pop(0)
+        if first.finish():
+            yield first.row, first.results
+        else:
+            running.append(first)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--op", action="append")
+    parser.add_argument("--opset", type=int)
+    parser.add_argument("--type")
+    parser.add_argument("--family")
+    parser.add_argument("--draws", type=int, default=int(os.environ.get("TENON_GEN_DRAWS", "1")))
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--at", type=int, help="only this draw, and print its model")
+    parser.add_argument("--save", help="a file for that model")
+    parser.add_argument("--table", action="store_true", help="a line for every row, not only those that differ")
+    parser.add_argument("--show", type=int, default=1, help="differences printed per row")
+    parser.add_argument("--undecided", action="store_true", help="show draws that no judge decides too")
+    args = parser.parse_args()
+    rows = [r for r in draw.rows(args.op) if args.opset in (None, r[2]) and args.type in (None, r[3])]
+    if args.family:
+        rows = [r for r in rows if draw.RECIPES[r[0], r[1]][0].__module__ == args.family]
+    if args.at is not None:
+        for row in rows:
+            it, model = one(row, args.at, args.seed)
+            if args.save:
+                onnx.save(model, args.save)
+            print(onnx.printer.to_text(model), flush=True)
+            print({n: (a.dtype, a.shape, a.tolist() if a.size < 50 else "...") for n, a in it.inputs.items()})
+            print(check(row, args.at, args.seed, {}))
+        return 0
+    began, total, sums = time.time(), 0, {}
+    for row, results in run_rows(rows, range(args.draws), args.seed, args.jobs):
+        count = {}
+        for n, verdict, text in results:
+            key = verdict if verdict != "ok" else text
+            count[key] = count.get(key, 0) + 1
+            sums[key] = sums.get(key, 0) + 1
+        total += len(results)
+        bad = [r for r in results if r[1] in ("differs", "recipe") or args.undecided and r[1] == "none"]
+        if bad or args.table:
+            print("%-12s %-26s %2d %-14s %s" % (row[0] or "ai.onnx", row[1], row[2], row[3], " ".join("%s %d" % c for c in sorted(count.items()))), flush=True)
+        for n, verdict, text in bad[:args.show]:
+            print("    draw %d %s: %s" % (n, verdict, text[:600]), flush=True)
+    print("%d rows, %d draws in %.0f s: %s" % (len(rows), total, time.time() - began, ", ".join("%s %d" % c for c in sorted(sums.items()))))
+    return 1 if sums.get("differs") or sums.get("recipe") else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
