@@ -148,6 +148,21 @@ bool tn_premises_contradict(const tn_premises *p); /* seen to have no solution; 
 /* e in the variables the equations leave: S where S == T is T; where S % 8 == 0, S becomes 8*S with S for S // 8. */
 tn_sym tn_premises_coordinates(const tn_premises *p, tn_sym e);
 
+/* Conditions on one symbol, solved: the numbers that satisfy them all, exactly. From `from` on they repeat with `period`;
+ * period 0: there is none past `from`, the symbol's range ends. */
+typedef struct tn_sym_set {
+  tn_sym var;
+  int64_t lo, from, period;
+  const bool *has; /* of lo, lo + 1, ..., from + period - 1 */
+} tn_sym_set;
+/* How many of n conditions could be solved: sums, quotients, remainders, min, max, bcast, comparisons, logic and choices
+ * of `var` alone. solved[i] says which; implied[i], that the other solved ones that are not implied imply it. Bounded
+ * work; *out lives in the arena. */
+size_t tn_sym_solve(tn_symtab *t, tn_arena *arena, tn_sym var, const tn_sym *conditions, size_t n, bool *solved,
+                    bool *implied, tn_sym_set *out);
+int64_t tn_sym_set_count(const tn_sym_set *set); /* numbers in `has` */
+bool tn_sym_set_has(const tn_sym_set *set, int64_t number);
+
 /* Exact int64 evaluation; env(arg, s, &v) gives the symbols (false = unbound -> INVALID). Overflow: LIMIT; division by
  * zero, bcast of sizes that differ: INVALID. `and` is 0 when any argument is, `or` 1, even where others fail; sums are
  * added in 128 bits. Records no diagnostic. Defined symbols are evaluated through their definitions unless env gives
