@@ -223,6 +223,7 @@ TN_OP(split){
     .eval = split_eval,
     .kernel = "split",
     .traits = TN_TRAIT_PURE,
+    .part = TN_PART_SPLIT,
     .accuracy = {TN_ACC_EXACT, 0},
     .doc = "parts along an axis: of the given sizes, or equal",
 };

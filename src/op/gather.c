@@ -54,6 +54,7 @@ TN_OP(gather){
     .eval = gather_eval,
     .kernel = "gather",
     .traits = TN_TRAIT_PURE,
+    .part = TN_PART_PICK,
     .accuracy = {TN_ACC_EXACT, 0},
     .doc = "the slices of an axis that the indices name",
 };

@@ -169,6 +169,7 @@ TN_OP(slice){
     .eval = slice_eval,
     .kernel = "slice",
     .traits = TN_TRAIT_PURE,
+    .part = TN_PART_CUT,
     .accuracy = {TN_ACC_EXACT, 0},
     .doc = "a window along each axis, with steps; negative places count from the end",
 };

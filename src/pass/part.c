@@ -96,15 +96,25 @@ static tn_sym part_of_slice(tn_symtab *syms, const tn_node *node) {
   return first;
 }
 
+static tn_sym part_first(tn_symtab *syms, const tn_node *node, int out) {
+  switch (node->op->part) {
+    case TN_PART_SPLIT:
+      return part_of_split(syms, node, out);
+    case TN_PART_PICK:
+      return node->n_in > 1 && node->in[1] ? part_of_gather(syms, node) : NULL;
+    case TN_PART_CUT:
+      return node->n_in > 2 && node->in[1] ? part_of_slice(syms, node) : NULL;
+    case TN_PART_NONE:
+      break;
+  }
+  return NULL;
+}
+
 tn_sym tn_pass_part_of(const tn_pass *p, const tn_graph *g, const tn_node *node, int out) {
-  const char *const name = node->op->name;
   const tn_value *x = node->n_in > 0 ? node->in[0] : NULL, *y = node->out[out];
   if (!x || !y || !tn_type_has_rank(&x->type) || !tn_type_has_rank(&y->type)) return NULL;
   if (x->type.dtype != y->type.dtype || y->type.dtype == TN_STR || tn_dtype_bits(y->type.dtype) % 8 != 0) return NULL;
-  tn_sym first = NULL;
-  if (strcmp(name, "split") == 0) first = part_of_split(g->syms, node, out);
-  if (strcmp(name, "gather") == 0 && node->n_in > 1 && node->in[1]) first = part_of_gather(g->syms, node);
-  if (strcmp(name, "slice") == 0 && node->n_in > 2 && node->in[1]) first = part_of_slice(g->syms, node);
+  const tn_sym first = part_first(g->syms, node, out);
   if (!first || !tn_known_type_before(p->known, &y->type, node)) return NULL;
   return tn_known_before(p->known, tn_known_when(p->known, first), node) ? first : NULL;
 }
