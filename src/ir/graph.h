@@ -47,7 +47,8 @@ struct tn_node {
   tn_value **out; /* NULL = absent optional output */
   tn_attr *attrs; /* one per row of op->attrs, kind NONE = absent without default */
   tn_region **regions;
-  tn_loc loc; /* the user's node */
+  tn_loc loc;                   /* the user's node */
+  const struct tn_marks *marks; /* what the user's model says of it for the split (ir/mark.h), or NULL */
 };
 
 struct tn_region {
@@ -91,6 +92,7 @@ struct tn_graph {
   tn_map check_of;       /* condition and region, hashed -> 1 */
   tn_premises *premises; /* of the first n_premises checks, or NULL: see ir/ledger.h */
   size_t n_premises;
+  int64_t derived;          /* nodes that Gradient walked and made */
   int64_t region_work;      /* nodes inferred in regions since the last node of the main graph */
   TN_VEC(uint8_t) inferred; /* by value id: the shape came from a rule, not from a claim */
 };

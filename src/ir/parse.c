@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "ir/edit.h"
+#include "ir/mark.h"
 #include "ir/op.h"
 #include "ir/parse_lit.h"
 #include "ir/text.h"
@@ -305,6 +306,24 @@ static tn_status irparse_loc(irparse *p, tn_loc *loc) {
   return TN_OK;
 }
 
+/* "{" NAME "=" STRING ("," NAME "=" STRING)* "}" behind a node's location. */
+static tn_status irparse_marks(irparse *p, tn_node *node) {
+  if (!node->loc.kind || strcmp(node->loc.kind, "node") != 0 || !tn_scan_take(p->s, "{")) return TN_OK;
+  tn_marks *marks = TN_NEW(&p->ctx->arena, tn_marks);
+  *marks = TN_NO_MARKS;
+  do {
+    const tn_loc loc = irparse_at(p);
+    const char *key;
+    tn_str value;
+    TN_TRY(irparse_name(p, "the name of a mark", &key));
+    TN_TRY(tn_scan_need(p->s, "="));
+    TN_TRY(irparse_string(p, &value));
+    TN_TRY(tn_marks_read(p->ctx, loc, tn_str_of(key), value, marks));
+  } while (tn_scan_take(p->s, ","));
+  node->marks = marks;
+  return tn_scan_need(p->s, "}");
+}
+
 typedef TN_VEC(const char *) irparse_names;
 
 static tn_status irparse_targets(irparse *p, irparse_names *out) { /* NULL = an absent output */
@@ -354,7 +373,8 @@ static tn_status irparse_stmt(irparse *p, tn_region *r) {
   for (int i = 0; i < node->n_out; i++) TN_TRY(irparse_output(p, node, i, names.at[i]));
   const char *fault = tn_op_fault(&p->ctx->arena, node);
   if (fault) return tn_fail(p->ctx, TN_INVALID, loc, "%s", fault);
-  return irparse_loc(p, &node->loc);
+  TN_TRY(irparse_loc(p, &node->loc));
+  return irparse_marks(p, node);
 }
 
 /* The graph. */

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "base/hash.h"
+#include "ir/mark.h"
 #include "ir/op.h"
 #include "ir/text.h"
 
@@ -239,6 +240,12 @@ static void irprint_loc(irprint *p, const tn_loc *loc) {
   tn_text_quote(p->out, tn_str_of(loc->op));
 }
 
+static void irprint_marks(irprint *p, const tn_node *node) {
+  if (!(p->flags & TN_PRINT_LOCATIONS) || !node->marks || !node->loc.kind || strcmp(node->loc.kind, "node") != 0) return;
+  irprint_z(p, " ");
+  tn_marks_print(p->out, node->marks);
+}
+
 static void irprint_content(irprint *p, const tn_type *t) {
   if (!t->content) return;
   const int64_t n = tn_type_content_count(t);
@@ -343,6 +350,7 @@ static void irprint_node(irprint *p, const tn_node *node, int depth) {
       irprint_z(p, "_");
   }
   irprint_loc(p, &node->loc);
+  irprint_marks(p, node);
   irprint_z(p, "\n");
 }
 

@@ -81,6 +81,26 @@ static tn_status graph_read_attrs(tn_ctx *ctx, const tn_pb_msgs *msgs, tn_loc lo
   return graph_check_attr_names(ctx, attrs, msgs->n, loc);
 }
 
+/* Metadata named "tenon.*"; what else there is, is for others. */
+static tn_status graph_read_marks(tn_ctx *ctx, const tn_pb_msgs *msgs, tn_onnx_node *out) {
+  static const char prefix[] = "tenon.";
+  tn_marks marks = TN_NO_MARKS;
+  bool has_marks = false;
+  for (size_t i = 0; i < msgs->n; i++) {
+    tn_pb_entry e;
+    TN_TRY(tn_pb_read_entry(ctx, msgs->at[i], out->loc, &e));
+    if (e.key.len < sizeof prefix || memcmp(e.key.ptr, prefix, sizeof prefix - 1) != 0) continue;
+    const tn_str key = {e.key.ptr + sizeof prefix - 1, e.key.len - (sizeof prefix - 1)};
+    TN_TRY(tn_marks_read(ctx, out->loc, key, e.value, &marks));
+    has_marks = true;
+  }
+  if (!has_marks) return TN_OK;
+  tn_marks *kept = TN_NEW(&ctx->arena, tn_marks);
+  *kept = marks;
+  out->marks = kept;
+  return TN_OK;
+}
+
 static tn_status graph_read_node(tn_ctx *ctx, tn_bytes bytes, int index, int depth, tn_onnx_node *out) {
   tn_pb_node n;
   out->loc = (tn_loc){"node", "", NULL, index};
@@ -98,6 +118,7 @@ static tn_status graph_read_node(tn_ctx *ctx, tn_bytes bytes, int index, int dep
   out->n_attrs = (int)n.attribute.n;
   TN_TRY(graph_names(ctx, &n.input, out->loc, &out->in));
   TN_TRY(graph_names(ctx, &n.output, out->loc, &out->out));
+  TN_TRY(graph_read_marks(ctx, &n.metadata_props, out));
   return graph_read_attrs(ctx, &n.attribute, out->loc, depth, &out->attrs);
 }
 

@@ -106,6 +106,13 @@ static void import_slots_init(import_slots *s, const tn_onnx_frame *frame, const
 
 static tn_status import_build_region(tn_import *im, const tn_attr *attr, tn_region *into);
 
+static tn_status import_find_value(tn_import *im, const char *name, tn_value **out) {
+  const tn_onnx_frame *const frame = im->reader;
+  if (!tn_onnx_lookup(frame, name, out) || !*out)
+    return tn_import_fail(im, TN_INVALID, "'%s' is not defined by any input, initializer or earlier node in sight", name);
+  return *out == &frame->imp->lost ? TN_UNSUPPORTED : TN_OK; /* which has been reported */
+}
+
 /* What the model's node became must fit the schema, else the model's node does not. */
 static tn_status import_check_nodes(tn_ctx *ctx, const tn_node *node, tn_loc loc) {
   for (; node; node = node->next) {
@@ -138,12 +145,19 @@ static tn_status import_operator(tn_onnx_frame *frame, const tn_onnx_node *node,
       .out_names = s->names,
       .attrs = s->attrs,
       .build_region = import_build_region,
+      .find_value = import_find_value,
       .reader = frame,
   };
   TN_TRY(tn_onnx_read_attrs(frame, node->attrs, node->n_attrs, loc, im.attrs, &im.n_attrs));
   const tn_node *last = region->last;
   TN_TRY(row->import(&im));
   return import_check_nodes(imp->ctx, last ? last->next : region->first, loc);
+}
+
+/* Of a call of a function all nodes that it expands to, where they have none of their own. */
+static void import_marks(const tn_onnx_node *from, tn_node *node) {
+  for (; from->marks && node; node = node->next)
+    if (!node->marks) node->marks = from->marks;
 }
 
 /* A node that is not supported, or that needs what such a node would have given. */
@@ -168,10 +182,12 @@ static tn_status import_node(tn_onnx_frame *frame, const tn_onnx_node *node, tn_
   for (int i = 0; i < node->n_in; i++)
     if (slots.in[i] == &imp->lost) return import_lose(frame, node);
   tn_onnx_function *f = tn_onnx_find_function(imp->model, node);
+  const tn_node *last = region->last;
   const tn_status s = f ? tn_onnx_expand(frame, f, node, loc, slots.in, region, slots.out)
                         : import_operator(frame, node, loc, &slots, region);
   if (s == TN_UNSUPPORTED) return import_lose(frame, node);
   TN_TRY(s);
+  import_marks(node, last ? last->next : region->first);
   return import_outputs(frame, node, loc, first_new, slots.names, slots.out);
 }
 

@@ -4,6 +4,7 @@
 #ifndef TN_ONNX_MODEL_H
 #define TN_ONNX_MODEL_H
 
+#include "ir/mark.h"
 #include "ir/op.h"
 #include "onnx/onnx.h"
 #include "onnx/tensor.h"
@@ -46,6 +47,7 @@ typedef struct tn_onnx_node {
   const char *const *in, *const *out; /* NULL: absent */
   int n_in, n_out, n_attrs;
   const tn_onnx_attr *attrs;
+  const tn_marks *marks; /* NULL: none */
 } tn_onnx_node;
 
 typedef struct tn_onnx_port { /* an input, output or value_info */

@@ -48,6 +48,22 @@ IR_TEST(locations) {
              TN_PRINT_LOCATIONS);
 }
 
+IR_TEST(marks) {
+  round_trip(ctx,
+             "tenon 1\n\n"
+             "graph @main(%x: f32[N]) -> (%q: f32[N]) {\n"
+             "  %p = identity(%x) : f32[N] at \"a\" \"Identity\" {force_dynamic = \"true\", stage = \"3\"}\n"
+             "  %q = identity(%p) : f32[N] at \"b\" {group = \"g\", engine = \"e\", after = \"a,c\"}\n"
+             "}\n",
+             TN_PRINT_LOCATIONS);
+  refused(ctx, "tenon 1\ngraph @m(%x: f32[1]) -> () {\n%p = identity(%x) : f32[1] at \"a\" {stage = \"-1\"}\n}",
+          "tenon.stage is '-1', expected a number");
+  refused(ctx, "tenon 1\ngraph @m(%x: f32[1]) -> () {\n%p = identity(%x) : f32[1] at \"a\" {rank = \"1\"}\n}",
+          "there is no mark tenon.rank");
+  refused(ctx, "tenon 1\ngraph @m(%x: f32[1]) -> () {\n%p = identity(%x) : f32[1] at \"a\" {after = \"b,\"}\n}",
+          "expected a name");
+}
+
 IR_TEST(types) {
   round_trip(ctx,
              "tenon 1\nsymbol N\nsymbol M\n\n"
