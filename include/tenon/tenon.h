@@ -78,12 +78,26 @@ TN_API void tn_report_get(const tn_report *r, size_t i, char *severity, tn_statu
 TN_API void tn_report_release(tn_report *r);
 
 /* --- compiling --- */
+/* What a run does whose shape is no gear. */
+typedef enum tn_gear_miss {
+  TN_GEAR_DYNAMIC, /* the program serves it as any other */
+  TN_GEAR_EXACT,   /* MISMATCH, with the list of gears */
+  TN_GEAR_PAD      /* zeros up to the smallest gear that covers it; results are cut to the size asked for */
+} tn_gear_miss;
+
 typedef struct tn_compile_options {
   size_t size;              /* sizeof(tn_compile_options): lets the struct grow */
   const char *const *knobs; /* "name=value" strings */
   size_t n_knobs;
   const char *const *assume; /* facts: "S % 8 == 0", "1 <= B <= 64" */
   size_t n_assume;
+  /* Shapes known beforehand (doc/gears.md has the grammar); NULL: not said. */
+  const char *input_shape;  /* "x:-1,3,-1,-1;y:8": sizes of inputs by name, -1 for any */
+  const char *batch_sizes;  /* "1,4,8": gears; one list at most: */
+  const char *image_sizes;  /* "224,224;448,448" */
+  const char *gear_dims;    /* "1,32;1,64": a size for each -1 of input_shape */
+  const char *input_format; /* "NCHW" (default), "NHWC", "ND" */
+  const char *gear_miss;    /* a shape that is no gear: "dynamic" (default: it runs), "exact" (MISMATCH), "pad" */
 } tn_compile_options;
 
 /* `path`: ONNX file (or a .tnp program, which is then loaded). External data is read from the model's folder only. */
@@ -114,6 +128,11 @@ TN_API const char *tn_program_input_dim(const tn_program *p, size_t i, int j);
 TN_API size_t tn_program_symbol_count(const tn_program *p);
 TN_API tn_status tn_program_symbol(const tn_program *p, size_t i, const char **name, int64_t *min, int64_t *max,
                                    int64_t *multiple_of);
+/* Gears of the program, numbered from 0 in the order they were written. Dims of an input or output in a gear: -1 where
+ * only a run tells them. `dims` has room for 16; rank -1 when it is not known. */
+TN_API size_t tn_program_gear_count(const tn_program *p);
+TN_API tn_status tn_program_gear_input(const tn_program *p, size_t gear, size_t i, int64_t *dims, int *rank);
+TN_API tn_status tn_program_gear_output(const tn_program *p, size_t gear, size_t i, int64_t *dims, int *rank);
 
 /* --- running --- */
 /* Threads that sessions share. Without one of its own, a session uses the process's: one pool for each number of
@@ -157,6 +176,9 @@ TN_API void tn_session_set_progress(tn_session *s, tn_progress_fn progress, void
 /* Gives back the memory that the next run can make again. Outputs are no longer valid. */
 TN_API void tn_session_trim(tn_session *s);
 /* Valid until the next run or release; NULL before the first successful run or when i is out of range. */
+/* From now on a run must be in this gear, else MISMATCH; -1: in any. */
+TN_API tn_status tn_session_set_gear(tn_session *s, int gear, tn_report **out_report);
+TN_API int tn_session_gear(const tn_session *s); /* that the last run was in, or was padded to; -1: in none */
 TN_API const tn_tensor *tn_session_output(tn_session *s, size_t i);
 
 typedef struct tn_session_stats {

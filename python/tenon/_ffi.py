@@ -32,6 +32,12 @@ class CompileOptions(Structure):
         ("n_knobs", c_size_t),
         ("assume", POINTER(c_char_p)),
         ("n_assume", c_size_t),
+        ("input_shape", c_char_p),
+        ("batch_sizes", c_char_p),
+        ("image_sizes", c_char_p),
+        ("gear_dims", c_char_p),
+        ("input_format", c_char_p),
+        ("gear_miss", c_char_p),
     ]
 
 

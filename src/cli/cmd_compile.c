@@ -24,6 +24,7 @@ int tn_cmd_compile(int argc, char **argv) {
   const tn_option options[] = {
       {.letter = 'o', .name = "output", .arg = "OUT.tnp", .text = &out, .help = "the program file (required)"},
       TN_COMPILE_ROWS(flags),
+      TN_GEAR_ROWS(flags),
   };
   static const char about[] =
       "Compiles MODEL once for all shapes. The program runs with `tenon run OUT.tnp` and needs no compiler.";

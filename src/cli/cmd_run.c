@@ -49,6 +49,7 @@ static int run_parse(int argc, char **argv, run_args *a) {
       {.name = "profile", .flag = &a->is_profiled, .help = "table of the steps that take longest"},
       {.name = "json", .flag = &a->is_json, .help = "print JSON"},
       TN_COMPILE_ROWS(a->flags),
+      TN_GEAR_ROWS(a->flags),
   };
   const tn_usage usage = {
       .command = "run",

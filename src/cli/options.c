@@ -136,5 +136,11 @@ tn_compile_options tn_compile_flags_get(const tn_compile_flags *f) {
                               .knobs = f->knobs.items,
                               .n_knobs = f->knobs.n,
                               .assume = f->assume.items,
-                              .n_assume = f->assume.n};
+                              .n_assume = f->assume.n,
+                              .input_shape = f->input_shape,
+                              .batch_sizes = f->batch_sizes,
+                              .image_sizes = f->image_sizes,
+                              .gear_dims = f->gear_dims,
+                              .input_format = f->input_format,
+                              .gear_miss = f->gear_miss};
 }

@@ -95,6 +95,16 @@ static void codec_info(tn_codec *c, void *record) {
   tn_info *x = record;
   codec_z(c, &x->model);
   tn_codec_u32(c, &x->n_slots);
+  tn_codec_u32(c, &x->n_gears);
+  tn_codec_u32(c, &x->gear_columns);
+  tn_codec_u32(c, &x->gear_miss);
+}
+
+static void codec_gear_dim(tn_codec *c, void *record) {
+  tn_pgear_dim *x = record;
+  tn_codec_u32(c, &x->input);
+  tn_codec_u32(c, &x->axis);
+  tn_codec_u32(c, &x->column);
 }
 
 static void codec_symbol(tn_codec *c, void *record) {
@@ -233,6 +243,8 @@ const tn_table tn_tables[TN_N_TABLES] = {
     [TN_SECTION_REGIONS] = CODEC_TABLE(tn_pregion, regions, codec_region),
     [TN_SECTION_INPUTS] = CODEC_TABLE(tn_pio, inputs, codec_io),
     [TN_SECTION_OUTPUTS] = CODEC_TABLE(tn_pio, outputs, codec_io),
+    [TN_SECTION_GEAR_DIMS] = CODEC_TABLE(tn_pgear_dim, gear_dims, codec_gear_dim),
+    [TN_SECTION_GEAR_SIZES] = CODEC_TABLE(int64_t, gear_sizes, codec_int),
 };
 
 size_t tn_codec_record_bytes(const tn_table *t) {

@@ -23,7 +23,7 @@ typedef struct tn_codec {
 } tn_codec;
 
 typedef enum tn_section_number {
-  TN_SECTION_INFO, /* model name, slots */
+  TN_SECTION_INFO, /* model name, slots, gears */
   TN_SECTION_SYMBOLS,
   TN_SECTION_CODE,
   TN_SECTION_BINDS,
@@ -41,6 +41,8 @@ typedef enum tn_section_number {
   TN_SECTION_REGIONS,
   TN_SECTION_INPUTS,
   TN_SECTION_OUTPUTS,
+  TN_SECTION_GEAR_DIMS,
+  TN_SECTION_GEAR_SIZES,
   TN_N_TABLES,
   TN_SECTION_TEXT = TN_N_TABLES,
   TN_SECTION_WEIGHTS,
@@ -49,7 +51,7 @@ typedef enum tn_section_number {
 
 typedef struct tn_info { /* the one record of TN_SECTION_INFO */
   const char *model;
-  uint32_t n_slots;
+  uint32_t n_slots, n_gears, gear_columns, gear_miss;
 } tn_info;
 
 typedef struct tn_table {

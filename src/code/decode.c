@@ -113,6 +113,9 @@ static tn_status decode_tables(const decoder *d, char *block) {
       tn_tables[t].code(&c, &info);
       p->model = info.model ? info.model : "";
       p->n_slots = info.n_slots;
+      p->n_gears = info.n_gears;
+      p->gear_columns = info.gear_columns;
+      p->gear_miss = info.gear_miss;
     } else {
       char *const records = block + d->at[t];
       for (uint32_t i = 0; i < d->count[t]; i++) tn_tables[t].code(&c, records + i * tn_tables[t].size);

@@ -34,7 +34,7 @@ static void encode_record(const encoder *e, tn_codec *c, int t, const char *reco
 }
 
 static void encode_tables(encoder *e, tn_codec *c, uint8_t *out) {
-  const tn_info info = {e->p->model, e->p->n_slots};
+  const tn_info info = {e->p->model, e->p->n_slots, e->p->n_gears, e->p->gear_columns, e->p->gear_miss};
   for (int t = 0; t < TN_N_TABLES; t++) {
     const char *records = encode_table(e, t, &info, &e->count[t]);
     c->out = out ? out + e->offset[t] : NULL;

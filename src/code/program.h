@@ -36,7 +36,7 @@
 #include "code/shape.h"
 #include "tenon/status.h"
 
-enum { TN_PROGRAM_VERSION = 2, TN_NO_INDEX = -1, TN_PROGRAM_MAX_RANK = 16 };
+enum { TN_PROGRAM_VERSION = 3, TN_NO_INDEX = -1, TN_PROGRAM_MAX_RANK = 16 };
 
 typedef struct tn_pspan { /* a range of one of the program's arrays */
   uint32_t first, n;
@@ -159,6 +159,13 @@ typedef struct tn_pregion {
   uint8_t is_placed;        /* its buffers have ties: offsets follow from sizes */
 } tn_pregion;
 
+/* Gears: shapes known when the program was made. A gear is a row of sizes; a dim of an input takes one of them. */
+typedef enum tn_pgear_miss { TN_PGEAR_DYNAMIC, TN_PGEAR_EXACT, TN_PGEAR_PAD } tn_pgear_miss; /* as tn_gear_miss */
+
+typedef struct tn_pgear_dim {
+  uint32_t input, axis, column;
+} tn_pgear_dim;
+
 typedef struct tn_pio { /* a graph input or output as the user sees it */
   const char *name;
   uint32_t value;
@@ -205,6 +212,14 @@ typedef struct tn_program {
   uint32_t n_inputs;
   const tn_pio *outputs;
   uint32_t n_outputs;
+
+  const tn_pgear_dim *gear_dims; /* by input, then axis */
+  uint32_t n_gear_dims;
+  const int64_t *gear_sizes; /* n_gears rows of gear_columns; then a row of all outputs' dims for each gear: -1 is what
+                                only a run tells. Outputs of no known rank have none */
+  uint32_t n_gear_sizes;
+  uint32_t n_gears, gear_columns; /* 0: there are none */
+  uint32_t gear_miss;             /* tn_pgear_miss */
 
   /* Weights: CONST values point here. In memory after a compile they are windows on the mapped model files and arena
    * memory: `external` gives the pointer per value. In a decoded program they are inside the blob: `offset` into

@@ -222,6 +222,52 @@ static tn_status verify_lists(const verifier *v) {
   return TN_OK;
 }
 
+static bool verify_is_paddable(const tn_pvalue *x) {
+  return x->kind == 0 && x->rank >= 0 && x->dims.n == (uint32_t)x->rank && x->dtype != TN_STR &&
+         tn_dtype_bits((tn_dtype)x->dtype) >= 8;
+}
+
+/* Padding copies whole elements of tensors whose dims are known. */
+static tn_status verify_padding(const verifier *v) {
+  const tn_program *p = v->p;
+  if (p->gear_miss != TN_PGEAR_PAD) return TN_OK;
+  for (uint32_t i = 0; i < p->n_gear_dims; i++)
+    if (!verify_is_paddable(&p->values[p->inputs[p->gear_dims[i].input].value]))
+      return verify_fail(v, "gear dim %u cannot be padded", i);
+  for (uint32_t i = 0; i < p->n_outputs; i++)
+    if (!verify_is_paddable(&p->values[p->outputs[i].value])) return verify_fail(v, "output %u cannot be cut", i);
+  return TN_OK;
+}
+
+static tn_status verify_gears(const verifier *v) {
+  const tn_program *p = v->p;
+  uint64_t row = p->gear_columns;
+  if (p->n_gears == 0)
+    return p->n_gear_dims || p->n_gear_sizes || p->gear_miss || p->gear_columns ? verify_fail(v, "there are no gears")
+                                                                                : TN_OK;
+  if (p->gear_miss > TN_PGEAR_PAD || p->gear_columns == 0) return verify_fail(v, "the gears are malformed");
+  for (uint32_t i = 0; i < p->n_gear_dims; i++) {
+    const tn_pgear_dim *d = &p->gear_dims[i];
+    if (d->input >= p->n_inputs || d->column >= p->gear_columns)
+      return verify_fail(v, "gear dim %u is out of range", i);
+    const tn_pvalue *x = &p->values[p->inputs[d->input].value];
+    if (x->kind != 0 || x->rank < 0 || d->axis >= (uint32_t)x->rank)
+      return verify_fail(v, "gear dim %u is out of range", i);
+    if (i && (d[-1].input > d->input || (d[-1].input == d->input && d[-1].axis >= d->axis)))
+      return verify_fail(v, "gear dim %u is out of order", i);
+  }
+  for (uint32_t i = 0; i < p->n_outputs; i++) {
+    const tn_pvalue *x = &p->values[p->outputs[i].value];
+    row += x->rank > 0 ? (uint64_t)x->rank : 0;
+  }
+  TN_TRY(verify_padding(v));
+  if (p->n_gear_sizes != row * p->n_gears) return verify_fail(v, "the gears are malformed");
+  for (uint64_t i = 0; i < p->n_gear_sizes; i++)
+    if (p->gear_sizes[i] < (i < (uint64_t)p->n_gears * p->gear_columns ? 1 : -1))
+      return verify_fail(v, "a gear has a size of %lld", (long long)p->gear_sizes[i]);
+  return TN_OK;
+}
+
 static tn_status verify_steps(const verifier *v) {
   const tn_program *p = v->p;
   for (uint32_t i = 0; i < p->n_steps; i++) {
@@ -254,5 +300,6 @@ tn_status tn_program_verify_tables(const tn_program *p, tn_flow *f, tn_error *er
   TN_TRY(verify_lists(&v));
   TN_TRY(verify_steps(&v));
   TN_TRY(verify_attrs(&v));
-  return verify_values(&v);
+  TN_TRY(verify_values(&v));
+  return verify_gears(&v);
 }

@@ -1,5 +1,6 @@
 /* The part of the public API that needs no compiler: reports, programs, sessions. */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/knob.h"
 #include "driver/report.h"
@@ -163,6 +164,37 @@ const char *tn_program_input_dim(const tn_program *p, size_t i, int j) {
   if (at >= p->n_strings) return NULL;
   const tn_str s = p->strings[at];
   return s.len > 0 && s.ptr[s.len - 1] == 0 ? s.ptr : NULL;
+}
+
+size_t tn_program_gear_count(const tn_program *p) { return p->n_gears; }
+
+tn_status tn_program_gear_input(const tn_program *p, size_t gear, size_t i, int64_t *dims, int *rank) {
+  if (gear >= p->n_gears || i >= p->n_inputs) return TN_INVALID;
+  *rank = p->values[p->inputs[i].value].rank;
+  for (int d = 0; d < *rank; d++) {
+    const char *text = tn_program_input_dim(p, i, d);
+    dims[d] = text && *text >= '0' && *text <= '9' && strspn(text, "0123456789") == strlen(text) ? atoll(text) : -1;
+  }
+  for (uint32_t j = 0; j < p->n_gear_dims; j++)
+    if (p->gear_dims[j].input == i)
+      dims[p->gear_dims[j].axis] = p->gear_sizes[gear * p->gear_columns + p->gear_dims[j].column];
+  return TN_OK;
+}
+
+static size_t program_output_rank(const tn_program *p, size_t i) {
+  const int rank = p->values[p->outputs[i].value].rank;
+  return rank > 0 ? (size_t)rank : 0;
+}
+
+tn_status tn_program_gear_output(const tn_program *p, size_t gear, size_t i, int64_t *dims, int *rank) {
+  if (gear >= p->n_gears || i >= p->n_outputs) return TN_INVALID;
+  size_t width = 0, at = 0;
+  for (size_t j = 0; j < p->n_outputs; j++) width += program_output_rank(p, j);
+  for (size_t j = 0; j < i; j++) at += program_output_rank(p, j);
+  at += (size_t)p->n_gears * p->gear_columns + gear * width;
+  *rank = p->values[p->outputs[i].value].rank;
+  if (*rank > 0) memcpy(dims, p->gear_sizes + at, (size_t)*rank * sizeof *dims);
+  return TN_OK;
 }
 
 size_t tn_program_symbol_count(const tn_program *p) { return p->n_symbols; }
@@ -405,6 +437,15 @@ void tn_session_set_progress(tn_session *s, tn_progress_fn progress, void *arg) 
   s->progress_arg = arg;
   tn_rt_set_progress(s->rt, progress ? session_on_progress : NULL, s);
 }
+
+tn_status tn_session_set_gear(tn_session *s, int gear, tn_report **out_report) {
+  tn_error err = {0};
+  const tn_status status = tn_rt_set_gear(s->rt, gear, &err);
+  (void)status;
+  return tn_report_error(out_report, &err);
+}
+
+int tn_session_gear(const tn_session *s) { return tn_rt_gear(s->rt); }
 
 void tn_session_trim(tn_session *s) {
   s->has_run = false;

@@ -5,6 +5,7 @@
 
 #include "base/thread.h"
 #include "driver/dump.h"
+#include "driver/gear.h"
 #include "driver/report.h"
 #include "ir/text.h"
 #include "rt/rt.h"
@@ -40,6 +41,8 @@ static bool compile_find_kernel(const char *name, uint32_t *out_flags) {
 _Static_assert((int)TN_KERNEL_SIZES == (int)TN_K_SIZES && (int)TN_KERNEL_IN_PLACE == (int)TN_K_IN_PLACE &&
                    (int)TN_KERNEL_IN_PLACE_FIRST == (int)TN_K_IN_PLACE_FIRST,
                "one meaning of flags");
+_Static_assert((int)TN_GEAR_EXACT == (int)TN_PGEAR_EXACT && (int)TN_GEAR_PAD == (int)TN_PGEAR_PAD,
+               "one order of policies");
 static const tn_kernel_facts compile_kernels = {compile_find_kernel};
 
 /* Options. */
@@ -210,13 +213,17 @@ static tn_status compile_inside(tn_ctx *ctx, void *arg) {
   TN_TRY(compile_read(c, q));
   if (c->is_program) return TN_OK;
   TN_TRY(compile_assume(c->graph, q->options));
+  tn_gear_spec gears;
+  TN_TRY(tn_gear_read(ctx, q->options, &gears));
+  TN_TRY(tn_gear_narrow(c->graph, &gears));
   compile_manager m = {.c = c, .request = q, .have = TN_HAS_GRAPH};
   c->pass = (tn_pass){.ctx = ctx,
                       .kernels = &compile_kernels,
                       .max_edits = q->max_edits < 0 ? -1 : q->max_edits,
                       .keep_operands = q->keep_operands};
   TN_TRY(compile_verify(&m));
-  return q->passes ? compile_run_list(&m, q->passes) : compile_run_all(&m);
+  TN_TRY(q->passes ? compile_run_list(&m, q->passes) : compile_run_all(&m));
+  return c->pass.program ? tn_gear_emit(c->graph, &gears, c->pass.program) : TN_OK;
 }
 
 static tn_status compile_check_options(const tn_compile_options *o, tn_error *err) {

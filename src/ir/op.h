@@ -72,12 +72,12 @@ enum {                           /* traits */
        TN_TRAIT_HOST = 64     /* shape arithmetic: cheap, small data */
 };
 
-typedef enum tn_part { /* results that are elements of operand 0 which may lie together (pass/part.c) */
-                       TN_PART_NONE,
-                       TN_PART_SPLIT, /* one after another along `axis` */
-                       TN_PART_PICK,  /* those that operand 1 names along `axis` */
-                       TN_PART_CUT    /* from operand 1 on, along the axes in operand 3, by the steps in operand 4 */
-} tn_part;
+typedef enum tn_view_part { /* results that are elements of operand 0 which may lie together (pass/part.c) */
+                            TN_PART_NONE,
+                            TN_PART_SPLIT, /* one after another along `axis` */
+                            TN_PART_PICK,  /* those that operand 1 names along `axis` */
+                            TN_PART_CUT /* from operand 1 on, along the axes in operand 3, by the steps in operand 4 */
+} tn_view_part;
 
 struct tn_rule;
 struct tn_eval;
@@ -102,7 +102,8 @@ typedef struct tn_op {
   tn_status (*simplify)(struct tn_rewrite *w);
   const char *kernel; /* row of the kernel table (TN_KERNEL); NULL: must not reach emission (control, rewritten) */
   uint32_t traits;
-  tn_part part;
+  int (*axis)(const tn_node *node, int input, int axis); /* ir/axis.h; NULL: by the traits */
+  tn_view_part part;
   tn_accuracy accuracy;
   const char *doc;
 } tn_op;

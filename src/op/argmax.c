@@ -1,6 +1,7 @@
 /* Places of extreme elements: ArgMax, ArgMin, TopK. NaN counts as the largest value. */
 #include <math.h>
 
+#include "ir/axis.h"
 #include "op/move.h"
 
 /* Does element a come before b in descending order? */
@@ -70,6 +71,7 @@ static tn_status argmin_eval(tn_eval *e) { return argmax_search(e, false); }
       .shape = argmax_shape,                                                      \
       .eval = id##_eval,                                                          \
       .kernel = #id,                                                              \
+      .axis = tn_axis_except,                                                     \
       .traits = TN_TRAIT_PURE,                                                    \
       .accuracy = {TN_ACC_EXACT, 0},                                              \
       .doc = text,                                                                \

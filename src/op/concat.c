@@ -1,4 +1,5 @@
 /* Concat and Split. */
+#include "ir/axis.h"
 #include "op/move.h"
 
 /* --- concat --- */
@@ -105,6 +106,7 @@ TN_OP(concat){
     .value = concat_value,
     .eval = concat_eval,
     .kernel = "concat",
+    .axis = tn_axis_except,
     .traits = TN_TRAIT_PURE,
     .accuracy = {TN_ACC_EXACT, 0},
     .doc = "the inputs one after another along an axis",
@@ -222,6 +224,7 @@ TN_OP(split){
     .value = tn_op_value_move_first,
     .eval = split_eval,
     .kernel = "split",
+    .axis = tn_axis_except,
     .traits = TN_TRAIT_PURE,
     .part = TN_PART_SPLIT,
     .accuracy = {TN_ACC_EXACT, 0},

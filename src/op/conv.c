@@ -1,5 +1,6 @@
 /* Conv and DeformConv. */
 #include "op/conv.h"
+#include "ir/axis.h"
 
 #include <math.h>
 
@@ -114,6 +115,7 @@ TN_OP(conv){
     .shape = conv_shape,
     .eval = conv_eval,
     .kernel = "conv",
+    .axis = tn_axis_batch,
     .traits = TN_TRAIT_PURE,
     .accuracy = {TN_ACC_SUM, 2e-5},
     .doc = "convolution of [N, C, spatial...] with [M, C / group, kernel...], plus a bias",

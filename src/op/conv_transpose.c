@@ -1,4 +1,5 @@
 /* ConvTranspose. */
+#include "ir/axis.h"
 #include "ir/import.h"
 #include "op/conv.h"
 
@@ -150,6 +151,7 @@ TN_OP(conv_transpose){
     .shape = deconv_shape,
     .eval = deconv_eval,
     .kernel = "conv_transpose",
+    .axis = tn_axis_batch,
     .traits = TN_TRAIT_PURE,
     .accuracy = {TN_ACC_SUM, 2e-5},
     .doc = "the gradient of a convolution with respect to its input: each element spreads over a window",

@@ -1,4 +1,5 @@
 /* DepthToSpace and SpaceToDepth. */
+#include "ir/axis.h"
 #include "ir/eval.h"
 #include "ir/import.h"
 #include "ir/rules.h"
@@ -78,6 +79,7 @@ TN_OP(depth_to_space){
     .shape = depth_to_space_shape,
     .eval = depth_to_space_eval,
     .kernel = "depth_to_space",
+    .axis = tn_axis_batch,
     .traits = TN_TRAIT_PURE,
     .accuracy = {TN_ACC_EXACT, 0},
     .doc = "moves blocks of channels into blocks of pixels",
@@ -93,6 +95,7 @@ TN_OP(space_to_depth){
     .shape = depth_to_depth_shape,
     .eval = depth_to_depth_eval,
     .kernel = "space_to_depth",
+    .axis = tn_axis_batch,
     .traits = TN_TRAIT_PURE,
     .accuracy = {TN_ACC_EXACT, 0},
     .doc = "moves blocks of pixels into blocks of channels",

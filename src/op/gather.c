@@ -1,4 +1,5 @@
 /* Gather, GatherElements, GatherND. */
+#include "ir/axis.h"
 #include "op/move.h"
 
 /* --- gather --- */
@@ -53,6 +54,7 @@ TN_OP(gather){
     .value = tn_op_value_move_first,
     .eval = gather_eval,
     .kernel = "gather",
+    .axis = tn_axis_gather,
     .traits = TN_TRAIT_PURE,
     .part = TN_PART_PICK,
     .accuracy = {TN_ACC_EXACT, 0},

@@ -1,5 +1,6 @@
 /* MatMul and Gemm. */
 #include "op/matmul.h"
+#include "ir/axis.h"
 
 #include "ir/eval.h"
 #include "ir/import.h"
@@ -79,6 +80,7 @@ TN_OP(matmul){
     .shape = matmul_shape,
     .eval = matmul_eval,
     .kernel = "matmul",
+    .axis = tn_axis_matmul,
     .traits = TN_TRAIT_PURE,
     .accuracy = {TN_ACC_SUM, 1e-5},
     .doc = "matrix product over the last two dims, with broadcasting of the others, as numpy.matmul",
@@ -165,6 +167,7 @@ TN_OP(gemm){
     .shape = gemm_shape,
     .eval = gemm_eval,
     .kernel = "gemm",
+    .axis = tn_axis_gemm,
     .traits = TN_TRAIT_PURE,
     .accuracy = {TN_ACC_SUM, 1e-5},
     .doc = "alpha * a * b + beta * c for matrices, a and b transposed on demand, c broadcast to the product",

@@ -2,6 +2,7 @@
  * and LRN. */
 #include <math.h>
 
+#include "ir/axis.h"
 #include "ir/eval.h"
 #include "ir/import.h"
 #include "ir/rules.h"
@@ -74,6 +75,7 @@ TN_OP(instance_norm){
     .shape = norm_channel_shape,
     .eval = norm_instance_eval,
     .kernel = "instance_norm",
+    .axis = tn_axis_batch,
     .traits = TN_TRAIT_PURE,
     .accuracy = {TN_ACC_REL, 1e-5},
     .doc = "scale * (x - mean) / sqrt(variance + epsilon) + b, by image and channel",
@@ -138,6 +140,7 @@ TN_OP(group_norm){
     .shape = norm_group_shape,
     .eval = norm_group_eval,
     .kernel = "group_norm",
+    .axis = tn_axis_batch,
     .traits = TN_TRAIT_PURE,
     .accuracy = {TN_ACC_REL, 1e-5},
     .doc = "normalisation over groups of channels, scaled by channel, or by group where per_group is set",
@@ -239,6 +242,7 @@ TN_OP(layer_norm){
     .shape = norm_layer_shape,
     .eval = norm_layer_eval,
     .kernel = "layer_norm",
+    .axis = tn_axis_before,
     .traits = TN_TRAIT_PURE,
     .accuracy = {TN_ACC_REL, 1e-5},
     .doc = "normalisation over all axes from `axis` on, then scale and shift",
@@ -261,6 +265,7 @@ TN_OP(rms_norm){
     .shape = norm_layer_shape,
     .eval = norm_rms_eval,
     .kernel = "rms_norm",
+    .axis = tn_axis_before,
     .traits = TN_TRAIT_PURE,
     .accuracy = {TN_ACC_REL, 1e-5},
     .doc = "x / sqrt(mean(x * x) + epsilon) * scale, the mean over all axes from `axis` on",
@@ -345,6 +350,12 @@ static tn_status norm_batch_import_1(tn_import *im) {
   return TN_OK;
 }
 
+/* The moments of training are those of the whole batch. */
+static int batch_norm_axis(const tn_node *node, int input, int axis) {
+  const tn_attr *training = tn_op_attr(node, "training_mode");
+  return training && training->i ? TN_AXIS_MIXED : tn_axis_batch(node, input, axis);
+}
+
 TN_OP(batch_norm){
     .name = "batch_norm",
     .in = {{"x", TN_SET_FLOATS, "T", 0},
@@ -363,6 +374,7 @@ TN_OP(batch_norm){
     .shape = norm_batch_shape,
     .eval = norm_batch_eval,
     .kernel = "batch_norm",
+    .axis = batch_norm_axis,
     .traits = TN_TRAIT_PURE,
     .accuracy = {TN_ACC_REL, 1e-5},
     .doc = "scale * (x - mean) / sqrt(var + epsilon) + b by channel; with training_mode by the batch's own moments",
@@ -411,6 +423,7 @@ TN_OP(lrn){
     .shape = norm_lrn_shape,
     .eval = norm_lrn_eval,
     .kernel = "lrn",
+    .axis = tn_axis_batch,
     .traits = TN_TRAIT_PURE,
     .accuracy = {TN_ACC_REL, 1e-5},
     .doc = "x / (bias + alpha / size * sum of squares over `size` neighbouring channels) ^ beta",

@@ -1,6 +1,7 @@
 /* Pools over windows and over whole planes: MaxPool, AveragePool, LpPool and their global forms. */
 #include <math.h>
 
+#include "ir/axis.h"
 #include "ir/import.h"
 #include "op/window.h"
 
@@ -202,6 +203,7 @@ TN_OP(max_pool){
     .shape = pool_shape,
     .eval = pool_max_eval,
     .kernel = "max_pool",
+    .axis = tn_axis_batch,
     .traits = TN_TRAIT_PURE,
     .accuracy = {TN_ACC_EXACT, 0},
     .doc = "maximum of each window, and where in the input it was found",
@@ -217,6 +219,7 @@ TN_OP(average_pool){
     .shape = pool_shape,
     .eval = pool_average_eval,
     .kernel = "average_pool",
+    .axis = tn_axis_batch,
     .traits = TN_TRAIT_PURE,
     .accuracy = {TN_ACC_REL, 1e-5},
     .doc = "mean of each window, over its elements inside the input or, on demand, the padded input",
@@ -232,6 +235,7 @@ TN_OP(lp_pool){
     .shape = pool_shape,
     .eval = pool_lp_eval,
     .kernel = "lp_pool",
+    .axis = tn_axis_batch,
     .traits = TN_TRAIT_PURE,
     .accuracy = {TN_ACC_REL, 1e-5},
     .doc = "p-norm of each window",
@@ -247,6 +251,7 @@ TN_OP(global_average_pool){
     .shape = pool_global_shape,
     .eval = pool_global_average_eval,
     .kernel = "global_average_pool",
+    .axis = tn_axis_batch,
     .traits = TN_TRAIT_PURE,
     .accuracy = {TN_ACC_REL, 1e-5},
     .doc = "mean over all spatial axes",
@@ -261,6 +266,7 @@ TN_OP(global_max_pool){
     .shape = pool_global_shape,
     .eval = pool_global_max_eval,
     .kernel = "global_max_pool",
+    .axis = tn_axis_batch,
     .traits = TN_TRAIT_PURE,
     .accuracy = {TN_ACC_EXACT, 0},
     .doc = "maximum over all spatial axes",
@@ -276,6 +282,7 @@ TN_OP(global_lp_pool){
     .shape = pool_global_shape,
     .eval = pool_global_lp_eval,
     .kernel = "global_lp_pool",
+    .axis = tn_axis_batch,
     .traits = TN_TRAIT_PURE,
     .accuracy = {TN_ACC_REL, 1e-5},
     .doc = "p-norm over all spatial axes",

@@ -1,6 +1,7 @@
 /* Reductions over axes. axes: input 1, or an attribute in older opsets; none = all, unless noop_with_empty_axes. */
 #include <math.h>
 
+#include "ir/axis.h"
 #include "op/move.h"
 
 /* Which axes go. False: not known before the run. */
@@ -271,6 +272,7 @@ static int64_t reduce_i_log_sum_exp(const int64_t *x, int64_t n, tn_dtype d) {
       .value = value_fn,                                                                                          \
       .eval = id##_eval,                                                                                          \
       .kernel = #id,                                                                                              \
+      .axis = tn_axis_reduce,                                                                                     \
       .traits = TN_TRAIT_PURE,                                                                                    \
       .accuracy = tolerance,                                                                                      \
       .doc = text,                                                                                                \

@@ -1,6 +1,7 @@
 /* Resize and Upsample. */
 #include <math.h>
 
+#include "ir/axis.h"
 #include "ir/eval.h"
 #include "ir/import.h"
 #include "ir/rules.h"
@@ -340,6 +341,7 @@ TN_OP(resize){
     .shape = resize_shape,
     .eval = resize_eval,
     .kernel = "resize",
+    .axis = tn_axis_batch,
     .traits = TN_TRAIT_PURE,
     .accuracy = {TN_ACC_REL, 1e-5},
     .doc = "resamples along axes: nearest, linear or cubic, by scales or to sizes",

@@ -1,6 +1,7 @@
 /* Operators that read shapes or make tensors from them: Shape, Size, ConstantOfShape, Range, Expand. */
 #include <math.h>
 
+#include "ir/axis.h"
 #include "op/move.h"
 
 /* --- shape --- */
@@ -168,6 +169,7 @@ TN_OP(constant_of_shape){
     .value = constant_of_shape_value,
     .eval = constant_of_shape_eval,
     .kernel = "constant_of_shape",
+    .axis = tn_axis_fill,
     .traits = TN_TRAIT_PURE,
     .accuracy = {TN_ACC_EXACT, 0},
     .doc = "a tensor of the given shape filled with one value",
@@ -315,6 +317,7 @@ TN_OP(expand){
     .value = expand_value,
     .eval = expand_eval,
     .kernel = "expand",
+    .axis = tn_axis_expand,
     .traits = TN_TRAIT_PURE,
     .accuracy = {TN_ACC_EXACT, 0},
     .doc = "the input broadcast with the given shape",

@@ -1,6 +1,7 @@
 /* Softmax, LogSoftmax, Hardmax: one axis since opset 13; before, all axes from `axis` on as one (`flatten`). */
 #include <math.h>
 
+#include "ir/axis.h"
 #include "op/move.h"
 
 static tn_status softmax_shape(tn_rule *r) {
@@ -79,6 +80,7 @@ static tn_status hardmax_eval(tn_eval *e) { return softmax_lines(e, softmax_hard
       .shape = softmax_shape,                                                                           \
       .eval = eval_fn,                                                                                  \
       .kernel = #id,                                                                                    \
+      .axis = tn_axis_except,                                                                           \
       .traits = TN_TRAIT_PURE,                                                                          \
       .accuracy = tolerance,                                                                            \
       .doc = text,                                                                                      \

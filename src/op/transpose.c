@@ -1,4 +1,5 @@
 /* Transpose. */
+#include "ir/axis.h"
 #include "op/move.h"
 
 /* perm as given, or the axes in reverse. */
@@ -62,6 +63,7 @@ TN_OP(transpose){
     .value = tn_op_value_move_first,
     .eval = transpose_eval,
     .kernel = "transpose",
+    .axis = tn_axis_transpose,
     .traits = TN_TRAIT_PURE,
     .accuracy = {TN_ACC_EXACT, 0},
     .doc = "the axes in another order; without perm reversed",

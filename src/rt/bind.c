@@ -116,7 +116,8 @@ static tn_status bind_one(tn_rt_session *s, uint32_t i, tn_error *err) {
   TN_TRY(bind_read(s, b, &v, err));
   const bool is_symbol = b->slot < s->p->n_symbols;
   if (s->flow.bind_checks[i]) return v == s->slots[b->slot] ? TN_OK : bind_disagree(s, b, v, false, err);
-  if (is_symbol && s->is_given[b->slot] && v != s->given[b->slot]) return bind_disagree(s, b, v, true, err);
+  if (is_symbol && s->is_given[b->slot] && v != s->given[b->slot] && !s->gear.is_padded)
+    return bind_disagree(s, b, v, true, err);
   s->slots[b->slot] = v;
   if (!is_symbol) return TN_OK;
   const tn_psymbol *y = &s->p->symbols[b->slot];

@@ -88,7 +88,7 @@ tn_status tn_rt_set_input(tn_rt_session *s, uint32_t i, const tn_karg *arg, tn_e
     return tn_error_set(err, TN_INVALID, "there is no input %u: the model has %u", i, s->p->n_inputs);
   const tn_pio *io = &s->p->inputs[i];
   const tn_pvalue *x = &s->p->values[io->value];
-  tn_karg *have = &s->args[io->value];
+  tn_karg *have = s->p->n_gears ? &s->gear.inputs[i] : &s->args[io->value];
   static char nothing[64]; /* data of tensors without elements is never NULL */
   TN_TRY(input_type(io, x, arg, err));
   tn_karg a = *arg;

@@ -123,7 +123,7 @@ static tn_status output_move(tn_rt_session *s, uint32_t i, tn_error *err) {
 }
 
 tn_status tn_rt_move_buffers(tn_rt_session *s, tn_error *err) {
-  if (s->n_user_outputs == 0) return TN_OK;
+  if (s->n_user_outputs == 0 || s->gear.is_padded) return TN_OK;
   for (uint32_t i = 0; i < s->p->n_outputs; i++) TN_TRY(output_move(s, i, err));
   return TN_OK;
 }
@@ -131,7 +131,7 @@ tn_status tn_rt_move_buffers(tn_rt_session *s, tn_error *err) {
 tn_status tn_rt_copy_outputs(tn_rt_session *s, tn_error *err) {
   for (uint32_t i = 0; i < s->p->n_outputs; i++) {
     tn_rt_user_output *u = &s->user_outputs[i];
-    const tn_karg *a = &s->args[s->p->outputs[i].value];
+    const tn_karg *a = tn_rt_made(s, i);
     size_t bytes;
     u->is_copied = false;
     if (!u->data || u->is_in_place) continue;

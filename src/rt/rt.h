@@ -33,6 +33,9 @@ TN_MUST_CHECK tn_status tn_rt_set_symbol(tn_rt_session *s, const char *name, int
  * those of the last bind; then runs. After an error the session may be used again. The second run with the same shapes
  * infers nothing and allocates nothing. */
 TN_MUST_CHECK tn_status tn_rt_run(tn_rt_session *s, tn_error *err);
+/* From now on a run must be in this gear, else MISMATCH; TN_NO_INDEX: in any. */
+TN_MUST_CHECK tn_status tn_rt_set_gear(tn_rt_session *s, int32_t gear, tn_error *err);
+int32_t tn_rt_gear(const tn_rt_session *s); /* of the last run (padded to it, perhaps); TN_NO_INDEX: of none */
 const tn_karg *tn_rt_output(const tn_rt_session *s, uint32_t i); /* valid until the next run or release */
 
 /* Output i is made in, or copied to, the caller's memory from now on; NULL: in the session's again. */

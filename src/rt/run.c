@@ -134,8 +134,10 @@ static tn_status run_entry(tn_rt_session *s, tn_error *err) {
 static tn_status run_all(tn_rt_session *s, tn_error *err) {
   tn_rt_chunks_reset(&s->strings);
   s->until_ns = s->deadline_ns > 0 ? tn_now_ns() + s->deadline_ns : 0;
+  TN_TRY(tn_rt_gear_enter(s, err));
   TN_TRY(run_entry(s, err));
   TN_TRY(tn_rt_steps(s, 0, err));
+  TN_TRY(tn_rt_gear_leave(s, err));
   if (s->n_user_outputs) TN_TRY(tn_rt_copy_outputs(s, err));
   s->runs++;
   return TN_OK;
@@ -157,5 +159,7 @@ tn_status tn_rt_run(tn_rt_session *s, tn_error *err) {
     if (!s->is_set[i])
       return tn_error_set(err, TN_MISMATCH, "input '%s' is missing (%s)", s->p->inputs[i].name,
                           s->p->inputs[i].type_text);
-  return tn_rt_denied(s, run_all(s, err), err);
+  const tn_status status = run_all(s, err);
+  s->gear.is_inside = false;
+  return tn_rt_denied(s, status, err);
 }

@@ -63,6 +63,12 @@ static void session_layout(tn_rt_session *s, carver *c, session_sizes *z) {
   SESSION_ARRAY(intervals, p->n_buffers);
   SESSION_ARRAY(buffer_base, p->n_buffers);
   SESSION_ARRAY(user_outputs, p->n_outputs);
+  if (p->n_gears) {
+    SESSION_ARRAY(gear.inputs, p->n_inputs);
+    SESSION_ARRAY(gear.padded, p->n_inputs);
+    SESSION_ARRAY(gear.cut, p->n_outputs);
+    SESSION_ARRAY(gear.slots, p->n_slots);
+  }
   SESSION_ARRAY(key, z->key);
   SESSION_ARRAY(bound, s->n_bound);
   SESSION_ARRAY(planner.nodes, tn_planner_nodes(z->buffers_max));
@@ -280,6 +286,7 @@ static tn_status session_fill(tn_rt_session *s, const tn_rt_options *o, tn_error
   s->max_memory = o->max_memory;
   s->n_bound = o->shapes;
   s->is_shrinking = o->is_shrinking;
+  s->gear.number = s->gear.wanted = TN_NO_INDEX;
   TN_TRY(session_memory(s, &z, err));
   TN_TRY(tn_flow_run(s->p, &s->flow, err));
   s->pool = o->own_pool;
@@ -318,6 +325,7 @@ tn_status tn_rt_session_create(tn_program *p, tn_allocator allocator, const tn_r
 static void session_drop_values(tn_rt_session *s) {
   tn_rt_forget(s);
   tn_rt_move_buffers_back(s);
+  tn_rt_gear_drop(s);
   for (uint32_t i = 0; i < s->p->n_values; i++) {
     if (s->p->values[i].store != TN_STORE_LATE) continue; /* others own nothing */
     tn_rt_items_drop(s, &s->args[i]);
@@ -362,7 +370,7 @@ void tn_rt_set_hook(tn_rt_session *s, tn_rt_hook hook, void *arg) {
 }
 
 const tn_karg *tn_rt_output(const tn_rt_session *s, uint32_t i) {
-  return s->user_outputs[i].is_copied ? &s->user_outputs[i].arg : &s->args[s->p->outputs[i].value];
+  return s->user_outputs[i].is_copied ? &s->user_outputs[i].arg : tn_rt_made(s, i);
 }
 
 tn_rt_stats tn_rt_get_stats(const tn_rt_session *s) {

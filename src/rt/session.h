@@ -67,6 +67,15 @@ typedef struct tn_rt_user_output { /* memory of the caller for an output */
   tn_karg arg;
 } tn_rt_user_output;
 
+typedef struct tn_rt_gears { /* only in programs that have gears */
+  int32_t number, wanted; /* of the last run; of all runs. TN_NO_INDEX: none */
+  bool is_padded;         /* the run's inputs are `padded`, its outputs `cut` */
+  bool is_inside;         /* ... and it has not ended */
+  tn_karg *inputs;        /* as the caller gave them */
+  tn_rt_item *padded, *cut;
+  int64_t *slots; /* while padded: of the caller's shapes */
+} tn_rt_gears;
+
 struct tn_rt_session {
   tn_allocator allocator;
   tn_program *p;
@@ -99,6 +108,7 @@ struct tn_rt_session {
   int64_t *key;              /* of the shape to be bound */
   const tn_rt_bound *recall; /* while a kept shape is bound again */
   tn_rt_user_output *user_outputs;
+  tn_rt_gears gear;
   char **buffer_base; /* buffer of the main region -> where its values' data were placed, NULL: in the arena */
   uint32_t n_user_outputs;
   bool has_moved_buffers;
@@ -165,6 +175,15 @@ void tn_rt_move_buffers_back(tn_rt_session *s);
 /* After the layout of the main region, before anything that looks at addresses. */
 TN_MUST_CHECK tn_status tn_rt_move_buffers(tn_rt_session *s, tn_error *err);
 TN_MUST_CHECK tn_status tn_rt_copy_outputs(tn_rt_session *s, tn_error *err); /* after a run */
+
+/* gear.c: before a run the inputs become operands, padded or not; after it results are cut. */
+TN_MUST_CHECK tn_status tn_rt_gear_enter(tn_rt_session *s, tn_error *err);
+TN_MUST_CHECK tn_status tn_rt_gear_leave(tn_rt_session *s, tn_error *err);
+void tn_rt_gear_drop(tn_rt_session *s); /* the memory of padded and cut tensors */
+/* Output i before it is copied to the caller's memory. */
+static inline const tn_karg *tn_rt_made(const tn_rt_session *s, uint32_t i) {
+  return s->gear.is_padded ? &s->gear.cut[i].arg : &s->args[s->p->outputs[i].value];
+}
 
 /* run.c */
 /* OOM that came from max_memory, as LIMIT with both sizes; other statuses as they are. */

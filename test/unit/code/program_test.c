@@ -145,7 +145,7 @@ TEST(refusals_say_why) {
   } while (0)
   REFUSED(copy[0] = 'X', TN_INVALID, "this is no Tenon program");
   REFUSED(len = 5, TN_INVALID, "this is no Tenon program");
-  REFUSED(copy[8] = 99, TN_UNSUPPORTED, "program format 99; this version reads 2");
+  REFUSED(copy[8] = 99, TN_UNSUPPORTED, "program format 99; this version reads 3");
   REFUSED(len -= 1, TN_INVALID, "bytes, but should have");
   REFUSED(copy[700] ^= 1, TN_INVALID, "does not have its hash");
   REFUSED(copy[12] = 3, TN_INVALID, "3 sections");
