@@ -44,6 +44,8 @@ def check(tenon, path, update):
         return 'exit status %d\n%s' % (code, err)
     if out != want:
         return 'output differs\n--- want\n%s--- have\n%s' % (want, out)
+    if args[0] != 'opt':
+        return None
     code, again, err = run(tenon, args, out)  # a pass on its own result changes nothing more
     return None if again == out else 'a second run changes the result:\n%s%s' % (again, err)
 

@@ -17,7 +17,7 @@ void tn_blob_free(tn_blob *b);
 
 /* `tenon info`: JSON or lines for people, straight from the file, weights untouched. */
 tn_status tn_tool_info(const char *path, int json, tn_blob *out, tn_report **out_report);
-/* `tenon infer`: out_path NULL = no file; JSON as in doc, else a table. */
+/* `tenon infer`: out_path NULL = no file; json: 0 = a table, 1 = JSON as in doc, 2 = with the known elements. */
 tn_status tn_tool_infer(const char *path, const tn_compile_options *o, int json, const char *out_path, tn_blob *out,
                         tn_report **out_report);
 /* `tenon infer --check`: `runs` runs of the oracle at random valid sizes, every value against what was inferred of it.
@@ -34,6 +34,19 @@ tn_status tn_tool_why(const char *path, const tn_compile_options *o, const char 
  * symbol. max_memory > 0: the largest `vary` whose live bytes fit. */
 tn_status tn_tool_cost(const char *path, const tn_compile_options *o, const char *dims, const char *vary,
                        int64_t max_memory, int json, tn_blob *out, tn_report **out_report);
+/* `tenon split`: the parts of a model. */
+enum { TN_TOOL_SPLIT_ALL_DYNAMIC = -1, TN_TOOL_SPLIT_BY_COST = -2 };
+typedef struct tn_tool_split_options {
+  size_t size;
+  const char *mode; /* "paths", "known-first", "order"; NULL: paths */
+  int symbolic_is_dynamic;
+  int64_t min_static_ops;           /* or TN_TOOL_SPLIT_* */
+  const char *const *force_dynamic; /* patterns of nodes' names */
+  size_t n_force_dynamic;
+  int nodes, json; /* list the nodes; print JSON */
+  const tn_compile_options *compile;
+} tn_tool_split_options;
+tn_status tn_tool_split(const char *path, const tn_tool_split_options *o, tn_blob *out, tn_report **out_report);
 /* `tenon opt` and `tenon dump`: input is ONNX or text IR; passes is a comma list or NULL for the whole pipeline up to
  * `stop_after` (NULL = all); output is text IR, or the program's listing when `program`. dump_dir: NN-pass.tn files. */
 typedef struct tn_tool_opt_options {

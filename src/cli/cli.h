@@ -30,6 +30,7 @@ int tn_cmd_infer(int argc, char **argv);
 int tn_cmd_contract(int argc, char **argv);
 int tn_cmd_why(int argc, char **argv);
 int tn_cmd_cost(int argc, char **argv);
+int tn_cmd_split(int argc, char **argv);
 int tn_cmd_test(int argc, char **argv);
 int tn_cmd_ops(int argc, char **argv);
 int tn_cmd_knobs(int argc, char **argv);

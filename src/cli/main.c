@@ -12,6 +12,7 @@ static const tn_command main_commands[] = {
     {"contract", tn_cmd_contract, "which input shapes are valid, and the nodes that say so"},
     {"why", tn_cmd_why, "how the shape of a value was derived"},
     {"cost", tn_cmd_cost, "operations and bytes as formulas"},
+    {"split", tn_cmd_split, "the parts of a model: static, symbolic, dynamic"},
     {"test", tn_cmd_test, "run folders of ONNX backend tests"},
     {"ops", tn_cmd_ops, "operators, their versions and types"},
     {"knobs", tn_cmd_knobs, "settings, their values and where those come from"},

@@ -1,0 +1,66 @@
+/* tenon split: the parts of a model. */
+#include <string.h>
+
+#include "cli/options.h"
+
+typedef struct split_flags {
+  const char *mode, *symbolic;
+  tn_texts force_dynamic;
+  int64_t min_static_ops;
+  bool all_dynamic, nodes, json;
+  tn_compile_flags compile;
+} split_flags;
+
+static int split_check(const split_flags *f, tn_tool_split_options *o) {
+  if (f->symbolic && strcmp(f->symbolic, "static") != 0 && strcmp(f->symbolic, "dynamic") != 0) {
+    tn_cli_error("--treat-symbolic-as: '%s' is not static or dynamic", f->symbolic);
+    return TN_EXIT_USAGE;
+  }
+  o->symbolic_is_dynamic = f->symbolic && strcmp(f->symbolic, "dynamic") == 0;
+  return TN_OPTIONS_GO_ON;
+}
+
+int tn_cmd_split(int argc, char **argv) {
+  split_flags f = {.min_static_ops = TN_TOOL_SPLIT_BY_COST};
+  const tn_option options[] = {
+      {.name = "mode",
+       .arg = "MODE",
+       .text = &f.mode,
+       .help = "paths (default: what lies between dynamic neighbours is dynamic), known-first, order"},
+      {.name = "treat-symbolic-as",
+       .arg = "KIND",
+       .text = &f.symbolic,
+       .help = "static (default) or dynamic: sizes that follow from the inputs' shapes"},
+      {.name = "min-static-ops",
+       .arg = "N",
+       .integer = &f.min_static_ops,
+       .least = -1,
+       .help = "a static part of fewer operators becomes dynamic; -1: all is dynamic; without it a cost model says"},
+      {.name = "force-dynamic",
+       .arg = "PATTERN",
+       .list = &f.force_dynamic,
+       .help = "nodes whose name is like it ('*', '?') are dynamic"},
+      {.name = "nodes", .flag = &f.nodes, .help = "list the nodes of each part"},
+      {.name = "json", .flag = &f.json, .help = "print JSON"},
+      TN_COMPILE_ROWS(f.compile),
+  };
+  static const char about[] =
+      "Prints the parts that the model is cut into: static (all dims are numbers), symbolic (all dims follow from the\n"
+      "inputs' shapes) and dynamic (a size is known only when run), with what goes in and out of each.";
+  const char *model;
+  int status = tn_options_parse_model("split", about, options, TN_CLI_COUNT(options), argc, argv, &model);
+  if (status != TN_OPTIONS_GO_ON) return status;
+  tn_tool_split_options o = {.size = sizeof o, .mode = f.mode, .min_static_ops = f.min_static_ops};
+  status = split_check(&f, &o);
+  if (status != TN_OPTIONS_GO_ON) return status;
+  const tn_compile_options compile = tn_compile_flags_get(&f.compile);
+  o.force_dynamic = f.force_dynamic.items;
+  o.n_force_dynamic = f.force_dynamic.n;
+  o.nodes = f.nodes;
+  o.json = f.json;
+  o.compile = &compile;
+  tn_blob text = {0};
+  tn_report *report = NULL;
+  const tn_status done = tn_tool_split(model, &o, &text, &report);
+  return tn_cli_finish(done, report, &text, NULL);
+}

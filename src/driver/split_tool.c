@@ -1,0 +1,182 @@
+/* `tenon split`: the parts of a model as a table or JSON, and the graph with its parts as calls. */
+#include "driver/report.h"
+#include "driver/tool.h"
+#include "ir/text.h"
+#include "pass/split.h"
+
+typedef struct split_tool {
+  const tn_tool_split_options *o;
+  tn_split_options plan;
+  const tn_partition_set *set;
+  tn_ctx *ctx;
+  tn_blob *out;
+} split_tool;
+
+static const char *split_node_name(const tn_node *node) {
+  if (node->loc.name && node->loc.name[0]) return node->loc.name;
+  for (int i = 0; i < node->n_out; i++)
+    if (node->out[i]) return node->out[i]->name;
+  return node->op->name;
+}
+
+/* --- for people --- */
+
+static void split_put_values(const split_tool *s, tn_text *t, const char *label, tn_value *const *v, uint32_t n) {
+  for (uint32_t i = 0; i < n; i++) {
+    tn_text_printf(t, "  %s %s: ", label, v[i]->name);
+    tn_type_print(s->set->graph->syms, t, &v[i]->type);
+    tn_text_addz(t, "\n");
+  }
+}
+
+static void split_put_part(const split_tool *s, tn_text *t, uint32_t number, const tn_part *part) {
+  tn_text_printf(t, "part %u %s: %s, %u node%s, engine %s", number, part->name, tn_part_kind_name(part->kind),
+                 part->n_nodes, part->n_nodes == 1 ? "" : "s", part->engine);
+  if (part->stage != TN_NO_STAGE) tn_text_printf(t, ", stage %d", (int)part->stage);
+  tn_text_printf(t, "\n  because %s\n", part->reason);
+  for (uint32_t i = 0; s->o->nodes && i < part->n_nodes; i++)
+    tn_text_printf(t, "%s%s%s", i ? " " : "  nodes ", split_node_name(part->nodes[i]),
+                   i + 1 == part->n_nodes ? "\n" : "");
+  split_put_values(s, t, "in", part->inputs, part->n_inputs);
+  split_put_values(s, t, "out", part->outputs, part->n_outputs);
+}
+
+static const char *split_region_name(const split_tool *s, const tn_region *r) {
+  if (!r->owner) return tn_arena_printf(&s->ctx->arena, "graph %s", r->name);
+  return tn_arena_printf(&s->ctx->arena, "graph %s of %s", r->name, split_node_name(r->owner));
+}
+
+static void split_put_text(const split_tool *s, tn_text *t) {
+  for (size_t i = 0; i < s->set->regions.n; i++) {
+    const tn_partition *p = &s->set->regions.at[i];
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < p->n_parts; k++) n += p->parts[k].n_nodes;
+    tn_text_printf(t, "%s: %u node%s in %u part%s\n", split_region_name(s, p->region), n, n == 1 ? "" : "s", p->n_parts,
+                   p->n_parts == 1 ? "" : "s");
+    for (uint32_t k = 0; k < p->n_parts; k++) split_put_part(s, t, k, &p->parts[k]);
+    for (uint32_t e = 0; e < p->n_edges; e++)
+      tn_text_printf(t, "edge %u %s %u\n", p->edges[e].from, p->edges[e].is_order_only ? "~>" : "->", p->edges[e].to);
+  }
+}
+
+/* --- JSON --- */
+
+static void split_json_name(tn_text *t, const char *before, const char *name) {
+  tn_text_addz(t, before);
+  tn_text_json(t, tn_str_of(name));
+}
+
+static void split_json_values(const split_tool *s, tn_text *t, const char *label, tn_value *const *v, uint32_t n) {
+  tn_text_printf(t, ", \"%s\": [", label);
+  for (uint32_t i = 0; i < n; i++) {
+    tn_text type;
+    tn_text_init(&type, &s->ctx->arena);
+    tn_type_print(s->set->graph->syms, &type, &v[i]->type);
+    split_json_name(t, i ? ", {\"name\": " : "{\"name\": ", v[i]->name);
+    split_json_name(t, ", \"type\": ", tn_text_z(&type));
+    tn_text_addz(t, "}");
+  }
+  tn_text_addz(t, "]");
+}
+
+static void split_json_part(const split_tool *s, tn_text *t, const tn_part *part) {
+  split_json_name(t, "{\"name\": ", part->name);
+  split_json_name(t, ", \"kind\": ", tn_part_kind_name(part->kind));
+  split_json_name(t, ", \"engine\": ", part->engine);
+  if (part->stage == TN_NO_STAGE)
+    tn_text_addz(t, ", \"stage\": null");
+  else
+    tn_text_printf(t, ", \"stage\": %d", (int)part->stage);
+  split_json_name(t, ", \"reason\": ", part->reason);
+  tn_text_addz(t, ", \"nodes\": [");
+  for (uint32_t i = 0; i < part->n_nodes; i++) {
+    const tn_node *node = part->nodes[i];
+    split_json_name(t, i ? ", {\"name\": " : "{\"name\": ", split_node_name(node));
+    split_json_name(t, ", \"op\": ", node->loc.op ? node->loc.op : node->op->name);
+    split_json_name(t, ", \"kind\": ", tn_part_kind_name((tn_part_kind)s->set->kind_of[node->id]));
+    split_json_name(t, ", \"why\": ", tn_part_why(s->set, node));
+    tn_text_addz(t, "}");
+  }
+  tn_text_addz(t, "]");
+  split_json_values(s, t, "inputs", part->inputs, part->n_inputs);
+  split_json_values(s, t, "outputs", part->outputs, part->n_outputs);
+  tn_text_addz(t, "}");
+}
+
+static void split_put_json(const split_tool *s, tn_text *t) {
+  tn_text_addz(t, "{\"graphs\": [");
+  for (size_t i = 0; i < s->set->regions.n; i++) {
+    const tn_partition *p = &s->set->regions.at[i];
+    split_json_name(t, i ? ",\n {\"name\": " : "\n {\"name\": ", p->region->name);
+    split_json_name(t, ", \"owner\": ", p->region->owner ? split_node_name(p->region->owner) : "");
+    tn_text_addz(t, ", \"parts\": [");
+    for (uint32_t k = 0; k < p->n_parts; k++) {
+      tn_text_addz(t, k ? ",\n  " : "\n  ");
+      split_json_part(s, t, &p->parts[k]);
+    }
+    tn_text_addz(t, "], \"edges\": [");
+    for (uint32_t e = 0; e < p->n_edges; e++)
+      tn_text_printf(t, "%s{\"from\": %u, \"to\": %u, \"order_only\": %s}", e ? ", " : "", p->edges[e].from,
+                     p->edges[e].to, p->edges[e].is_order_only ? "true" : "false");
+    tn_text_addz(t, "]}");
+  }
+  tn_text_addz(t, "]}\n");
+}
+
+/* --- options --- */
+
+static tn_status split_mode(split_tool *s) {
+  static const struct {
+    const char *name;
+    tn_split_mode mode;
+  } modes[] = {{"paths", TN_SPLIT_PATHS}, {"known-first", TN_SPLIT_KNOWN_FIRST}, {"order", TN_SPLIT_ORDER}};
+  for (size_t i = 0; s->o->mode && i < TN_COUNT(modes); i++) {
+    s->plan.mode = modes[i].mode;
+    if (strcmp(s->o->mode, modes[i].name) == 0) return TN_OK;
+  }
+  if (!s->o->mode) return TN_OK;
+  return tn_fail(s->ctx, TN_INVALID, (tn_loc){.kind = "option", .name = "mode"},
+                 "'%.100s' is not paths, known-first or order", s->o->mode);
+}
+
+static tn_status split_options(split_tool *s) {
+  s->plan = tn_split_defaults;
+  s->plan.symbolic_is_dynamic = s->o->symbolic_is_dynamic != 0;
+  s->plan.min_static_ops = s->o->min_static_ops;
+  s->plan.force_dynamic = (tn_split_texts){s->o->force_dynamic, s->o->n_force_dynamic};
+  return split_mode(s);
+}
+
+static tn_status split_inside(tn_compilation *c, void *arg) {
+  split_tool *s = arg;
+  tn_partition_set *set;
+  tn_text t;
+  s->ctx = &c->ctx;
+  if (c->is_program) return tn_fail(s->ctx, TN_INVALID, (tn_loc){0}, "a program holds no model to split");
+  TN_TRY(split_options(s));
+  TN_TRY(tn_split_plan(c->graph, &s->plan, &set));
+  TN_TRY(tn_split_verify(set));
+  s->set = set;
+  tn_text_init(&t, &s->ctx->arena);
+  if (s->o->json)
+    split_put_json(s, &t);
+  else
+    split_put_text(s, &t);
+  return tn_blob_copy((tn_str){tn_text_z(&t), t.len}, s->out);
+}
+
+tn_status tn_tool_split(const char *path, const tn_tool_split_options *o, tn_blob *out, tn_report **out_report) {
+  tn_compilation c;
+  tn_error err = {0};
+  *out = (tn_blob){0};
+  if (o->size != sizeof *o) {
+    const tn_status status =
+        tn_error_set(&err, TN_INVALID, "tn_tool_split_options.size is %zu, expected %zu", o->size, sizeof *o);
+    (void)status;
+    return tn_report_error(out_report, &err);
+  }
+  const tn_compile_request q = {
+      .allocator = tn_allocator_system(), .path = path, .options = o->compile, .stop_after = "infer", .max_edits = -1};
+  split_tool s = {.o = o, .out = out};
+  return tn_tool_finish(&c, tn_compilation_run(&c, &q), split_inside, &s, out_report);
+}
