@@ -1,7 +1,11 @@
 /* What follows from the checks in the ledger. */
 #include "ir/ledger.h"
 
-enum { LEDGER_NEST = 16, LEDGER_CASES = 96 }; /* definitions in definitions; checks up to which cases are split */
+enum {
+  LEDGER_NEST = 16,  /* definitions in definitions */
+  LEDGER_CASES = 96, /* checks up to which cases are split */
+  LEDGER_ZEROS = 24  /* checks that may be proved by telling zeros apart */
+};
 
 typedef struct ledger_walk {
   const tn_graph *graph;
@@ -56,23 +60,137 @@ bool tn_ledger_implies(tn_graph *g, tn_sym condition) {
   return tn_premises_prove(ledger_premises(g), condition) == TN_TRUE;
 }
 
-/* What earlier checks imply was never recorded, so it is left to look at the later ones: from the last to the first,
- * what follows from those that stay is dropped. Nothing is proved by itself, nor by what is dropped. */
+/* Minimising. */
+
+typedef struct ledger_group { /* checks of one region that speak of one symbol only */
+  const tn_region *region;
+  tn_sym var;
+  TN_VEC(size_t) checks;
+} ledger_group;
+
+typedef TN_VEC(tn_sym) ledger_conditions;
+
+typedef struct ledger_rest {
+  tn_graph *graph;
+  tn_arena *arena;
+  bool *drop, *solved; /* by check */
+  TN_VEC(ledger_group) groups;
+  tn_map group_of;          /* symbol and region -> group */
+  ledger_conditions ranges; /* that follow from the checks of a symbol */
+  tn_sym only;              /* of the condition looked at: its one symbol, or NULL */
+  int n_symbols;
+} ledger_rest;
+
+static void ledger_count(void *arg, uint32_t symbol) {
+  ledger_rest *const m = arg;
+  const tn_symbol *const s = tn_sym_symbol(m->graph->syms, symbol);
+  if (s->source == TN_SOURCE_DEFINED) {
+    tn_sym_symbols(m->graph->syms, s->definition, ledger_count, m);
+    return;
+  }
+  if (m->only != s->var) m->n_symbols++;
+  m->only = s->var;
+}
+
+/* The one symbol of a condition that the inputs decide. */
+static tn_sym ledger_only(ledger_rest *m, tn_sym condition) {
+  m->only = NULL;
+  m->n_symbols = 0;
+  if (!tn_ledger_is_early(m->graph, condition)) return NULL;
+  tn_sym_symbols(m->graph->syms, condition, ledger_count, m);
+  return m->n_symbols == 1 ? m->only : NULL;
+}
+
+static uint64_t ledger_key(tn_sym var, const tn_region *region) { return (uint64_t)(var->k + 1) << 32 | region->id; }
+
+static void ledger_enter(ledger_rest *m, size_t check) {
+  const tn_check *const c = &m->graph->checks.at[check];
+  const tn_sym var = ledger_only(m, c->condition);
+  uint64_t at = m->groups.n;
+  if (!var) return;
+  if (!tn_map_find(&m->group_of, ledger_key(var, c->region), &at)) {
+    tn_map_set(m->arena, &m->group_of, ledger_key(var, c->region), at);
+    tn_vec_push(m->arena, &m->groups, ((ledger_group){.region = c->region, .var = var}));
+  }
+  tn_vec_push(m->arena, &m->groups.at[at].checks, check);
+}
+
+static void ledger_push_group(const ledger_rest *m, const ledger_group *group, ledger_conditions *out) {
+  for (size_t i = 0; i < group->checks.n; i++)
+    tn_vec_push(m->arena, out, m->graph->checks.at[group->checks.at[i]].condition);
+}
+
+static void ledger_range(ledger_rest *m, const tn_sym_set *set) {
+  tn_symtab *const t = m->graph->syms;
+  int64_t lo = 0, hi = tn_sym_set_count(set) - 1;
+  while (lo <= hi && !set->has[lo]) lo++;
+  while (hi >= lo && !set->has[hi]) hi--;
+  if (lo > hi) return; /* no number at all: nothing is gained from saying that everything follows */
+  const bool repeats = hi >= set->from - set->lo;
+  tn_vec_push(m->arena, &m->ranges, tn_sym_le(t, tn_sym_int(t, set->lo + lo), set->var));
+  if (!repeats) tn_vec_push(m->arena, &m->ranges, tn_sym_le(t, set->var, tn_sym_int(t, set->lo + hi)));
+}
+
+/* Checks on one symbol are decided exactly. Those of the regions around hold when a region is entered: they come first,
+ * and that they may follow from inner ones is of no use. */
+static void ledger_solve(ledger_rest *m, const ledger_group *group) {
+  ledger_conditions all = {0};
+  uint64_t at;
+  for (const tn_region *r = group->region; r->owner; r = r->owner->region)
+    if (tn_map_find(&m->group_of, ledger_key(group->var, r->owner->region), &at))
+      ledger_push_group(m, &m->groups.at[at], &all);
+  const size_t n_outer = all.n;
+  ledger_push_group(m, group, &all);
+  bool *const solved = TN_NEW_ARRAY(m->arena, bool, all.n + 1), *const implied =
+                                                                    TN_NEW_ARRAY(m->arena, bool, all.n + 1);
+  tn_sym_set set;
+  if (tn_sym_solve(m->graph->syms, m->arena, group->var, all.at, all.n, solved, implied, &set) == 0) return;
+  for (size_t i = 0; i < group->checks.n; i++) {
+    m->solved[group->checks.at[i]] = solved[n_outer + i];
+    m->drop[group->checks.at[i]] = implied[n_outer + i];
+  }
+  if (group->region == m->graph->main) ledger_range(m, &set);
+}
+
+/* From the last check to the first, what follows from those that stay is dropped; what earlier checks imply was never
+ * recorded. Nothing is proved by itself, nor by what is dropped, but for `ranges`, which follow from what was solved.
+ */
+static void ledger_prove(ledger_rest *m) {
+  tn_graph *const g = m->graph;
+  const bool by_cases = g->checks.n <= LEDGER_CASES;
+  tn_premises *const kept = tn_premises_new(g->syms), *const all = tn_premises_new(g->syms);
+  ledger_conditions given = {0};
+  int zeros = by_cases ? LEDGER_ZEROS : 0;
+  for (size_t i = 0; i < m->ranges.n; i++) {
+    tn_premises_add(all, m->ranges.at[i]);
+    tn_vec_push(m->arena, &given, m->ranges.at[i]);
+  }
+  for (size_t i = g->checks.n; i-- > 0;) {
+    const tn_check *const c = &g->checks.at[i];
+    if (m->drop[i] || !tn_ledger_is_early(g, c->condition)) continue;
+    const tn_premises *const p = m->solved[i] ? kept : all;
+    const tn_truth r = by_cases ? tn_premises_prove_by_cases(p, c->condition) : tn_premises_prove(p, c->condition);
+    m->drop[i] = r == TN_TRUE || (!m->solved[i] && zeros-- > 0 &&
+                                  tn_sym_prove_by_zeros(g->syms, m->arena, given.at, given.n, c->condition));
+    if (m->drop[i] || !ledger_counts(g, c)) continue;
+    tn_premises_add(kept, c->condition);
+    tn_premises_add(all, c->condition);
+    tn_vec_push(m->arena, &given, c->condition);
+  }
+}
+
 void tn_ledger_minimise(tn_graph *g) {
   const size_t n = g->checks.n;
+  ledger_rest m = {.graph = g, .arena = &g->ctx->pass};
   if (n < 2) return;
-  bool *const drop = TN_NEW_ARRAY(&g->ctx->arena, bool, n);
-  tn_premises *const p = tn_premises_new(g->syms);
-  for (size_t i = n; i-- > 0;) {
-    const tn_check *const c = &g->checks.at[i];
-    if (!tn_ledger_is_early(g, c->condition)) continue;
-    drop[i] = (n <= LEDGER_CASES ? tn_premises_prove_by_cases(p, c->condition) : tn_premises_prove(p, c->condition)) ==
-              TN_TRUE;
-    if (!drop[i] && ledger_counts(g, c)) tn_premises_add(p, c->condition);
-  }
+  m.drop = TN_NEW_ARRAY(m.arena, bool, n);
+  m.solved = TN_NEW_ARRAY(m.arena, bool, n);
+  for (size_t i = 0; i < n; i++) ledger_enter(&m, i);
+  for (size_t i = 0; i < m.groups.n; i++) ledger_solve(&m, &m.groups.at[i]);
+  ledger_prove(&m);
   size_t kept = 0;
   for (size_t i = 0; i < n; i++)
-    if (!drop[i]) g->checks.at[kept++] = g->checks.at[i];
+    if (!m.drop[i]) g->checks.at[kept++] = g->checks.at[i];
   if (kept < n) g->edits++;
   g->checks.n = kept;
   g->premises = NULL;

@@ -212,6 +212,8 @@ static bool assume_one(tn_symtab *t, tn_sym e, int depth) {
   return true;
 }
 
+bool tn_sym_assume_quietly(tn_symtab *t, tn_sym condition) { return assume_one(t, condition, 0); }
+
 tn_status tn_sym_assume(tn_symtab *t, tn_sym condition, tn_loc loc) {
   if (assume_one(t, condition, 0)) return TN_OK;
   return tn_fail(t->ctx, TN_INVALID, loc, "`%s` contradicts what is known", tn_sym_text(t, condition));

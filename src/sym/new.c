@@ -146,10 +146,12 @@ tn_sym_memo *tn_sym_memo_of(tn_symtab *t, tn_sym e) {
   return &t->memo.at[e->id];
 }
 
-tn_symtab *tn_symtab_new(tn_ctx *ctx) {
-  tn_symtab *const t = TN_NEW(&ctx->arena, tn_symtab);
+tn_symtab *tn_symtab_new(tn_ctx *ctx) { return tn_symtab_new_in(ctx, &ctx->arena); }
+
+tn_symtab *tn_symtab_new_in(tn_ctx *ctx, tn_arena *arena) {
+  tn_symtab *const t = TN_NEW(arena, tn_symtab);
   t->ctx = ctx;
-  t->arena = &ctx->arena;
+  t->arena = arena;
   t->epoch = 1;
   t->zero = tn_sym_int(t, 0);
   t->one = tn_sym_int(t, 1);

@@ -72,6 +72,7 @@ enum {
 };
 
 /* new.c */
+tn_symtab *tn_symtab_new_in(tn_ctx *ctx, tn_arena *arena); /* a table for some questions, gone with the arena */
 tn_sym tn_sym_intern(tn_symtab *t, tn_sym_kind kind, int64_t k, const tn_sym *args, const int64_t *coefs, size_t n);
 /* The same for arrays of the arena that the node may keep. */
 tn_sym tn_sym_intern_own(tn_symtab *t, tn_sym_kind kind, int64_t k, const tn_sym *args, const int64_t *coefs, size_t n);
@@ -149,6 +150,12 @@ tn_sym tn_sym_floordiv_k(tn_symtab *t, tn_sym num, int64_t k); /* k > 0 */
 /* lattice.c and logic.c: kind with any number of arguments */
 tn_sym tn_sym_lattice(tn_symtab *t, tn_sym_kind kind, const tn_sym *args, size_t n); /* MIN MAX BCAST */
 tn_sym tn_sym_logic(tn_symtab *t, tn_sym_kind kind, const tn_sym *args, size_t n);   /* AND OR */
+
+/* subst.c: e as an expression of another table; var gives the other table's node for a symbol */
+tn_sym tn_sym_copy(tn_symtab *to, tn_symtab *from, tn_sym e, tn_sym (*var)(void *arg, uint32_t symbol), void *arg);
+
+/* assume.c: as tn_sym_assume, false for a contradiction, without words */
+bool tn_sym_assume_quietly(tn_symtab *t, tn_sym condition);
 
 /* bound.c */
 tn_interval tn_poly_bounds(const tn_poly *p);

@@ -3,7 +3,7 @@
 #include "sym/node.h"
 
 typedef struct subst_walk {
-  tn_symtab *t;
+  tn_symtab *t, *to; /* the expression's table, the result's */
   tn_sym (*subst)(void *arg, uint32_t symbol);
   void *arg;
   uint32_t stamp;
@@ -77,27 +77,32 @@ static tn_sym subst_rebuild(tn_symtab *t, tn_sym e, const tn_sym *args) {
 /* All arguments are done: e is e where none changed. */
 static void subst_leave(subst_walk *w, tn_sym e) {
   tn_sym small[16] = {NULL};
-  tn_sym *const args = e->n <= TN_COUNT(small) ? small : TN_NEW_ARRAY(w->t->arena, tn_sym, e->n);
+  tn_sym *const args = e->n <= TN_COUNT(small) ? small : TN_NEW_ARRAY(w->to->arena, tn_sym, e->n);
   bool changed = false;
   for (uint32_t i = 0; i < e->n; i++) {
     args[i] = subst_of(w, e->args[i]);
     changed |= args[i] != e->args[i];
   }
-  subst_set(w, e, changed ? subst_rebuild(w->t, e, args) : e);
+  subst_set(w, e, changed ? subst_rebuild(w->to, e, args) : e);
+}
+
+static tn_sym subst_leaf(subst_walk *w, tn_sym e) {
+  const tn_sym by = e->kind == TN_SYM_VAR ? w->subst(w->arg, (uint32_t)e->k) : NULL;
+  if (by || w->to == w->t) return by ? by : e;
+  return e->kind == TN_SYM_INT ? tn_sym_int(w->to, e->k) : w->to->overflow;
 }
 
 static void subst_enter(subst_walk *w, tn_sym e) {
-  if (e->kind == TN_SYM_VAR) {
-    const tn_sym by = w->subst(w->arg, (uint32_t)e->k);
-    subst_set(w, e, by ? by : e);
+  if (e->n == 0) {
+    subst_set(w, e, subst_leaf(w, e));
   } else {
     tn_vec_push(w->t->arena, &w->stack, (tn_sym_frame){e, 0});
   }
 }
 
 /* The callback may start walks of its own, which take over rows of the side table: what is missing is done again. */
-tn_sym tn_sym_substitute(tn_symtab *t, tn_sym e, tn_sym (*subst)(void *arg, uint32_t symbol), void *arg) {
-  subst_walk w = {.t = t, .subst = subst, .arg = arg, .stamp = ++t->stamp};
+tn_sym tn_sym_copy(tn_symtab *to, tn_symtab *t, tn_sym e, tn_sym (*subst)(void *arg, uint32_t symbol), void *arg) {
+  subst_walk w = {.t = t, .to = to, .subst = subst, .arg = arg, .stamp = ++t->stamp};
   subst_enter(&w, e);
   while (w.stack.n > 0) {
     tn_sym_frame *const f = &w.stack.at[w.stack.n - 1];
@@ -114,6 +119,10 @@ tn_sym tn_sym_substitute(tn_symtab *t, tn_sym e, tn_sym (*subst)(void *arg, uint
     subst_leave(&w, done);
   }
   return subst_of(&w, e);
+}
+
+tn_sym tn_sym_substitute(tn_symtab *t, tn_sym e, tn_sym (*subst)(void *arg, uint32_t symbol), void *arg) {
+  return tn_sym_copy(t, t, e, subst, arg);
 }
 
 static void symbols_sort(uint32_t *at, size_t n, uint32_t *tmp) {

@@ -160,6 +160,9 @@ typedef struct tn_sym_set {
  * work; *out lives in the arena. */
 size_t tn_sym_solve(tn_symtab *t, tn_arena *arena, tn_sym var, const tn_sym *conditions, size_t n, bool *solved,
                     bool *implied, tn_sym_set *out);
+/* Is the condition true wherever those in `given` hold? Told apart are the cases that its symbols (at most three) are 0,
+ * and that they are not; what is given first helps to read what follows. Facts stay as they are. */
+bool tn_sym_prove_by_zeros(tn_symtab *t, tn_arena *arena, const tn_sym *given, size_t n, tn_sym condition);
 int64_t tn_sym_set_count(const tn_sym_set *set); /* numbers in `has` */
 bool tn_sym_set_has(const tn_sym_set *set, int64_t number);
 
