@@ -28,7 +28,7 @@ typedef struct tn_import {
   tn_import_attr *attrs;
   /* Builds the graph of an attribute of kind REGION into `into` (parameters, nodes, results). Given by the reader. */
   tn_status (*build_region)(struct tn_import *im, const tn_attr *graph_attr, tn_region *into);
-  /* The value that the model calls `name` at this place (interned): INVALID when nobody defines it. Given by the reader. */
+  /* The value that the model calls `name` at this place (interned), INVALID when nobody defines it. From the reader. */
   tn_status (*find_value)(struct tn_import *im, const char *name, tn_value **out);
   const void *reader;
 } tn_import;

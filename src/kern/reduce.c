@@ -309,8 +309,6 @@ static tn_status reduce_prepare(tn_kcall *k, reduce_plan *p, int *out_rank, int6
     }
     if (!gone || tn_k_int(k, "keepdims", 1)) out[(*out_rank)++] = gone ? 1 : x->dims[d];
   }
-  p->n_out = tn_k_count(p->kept, 0, p->n_kept);
-  p->n_in = tn_k_count(p->lost, 0, p->n_lost);
   return TN_OK;
 }
 static void reduce_collapse(reduce_plan *p) {
@@ -324,6 +322,22 @@ static void reduce_collapse(reduce_plan *p) {
   tn_k_collapse(&p->n_lost, p->lost, lost, 1);
   if (p->lost[p->n_lost - 1] == 1) p->lost_step[p->n_lost - 1] = 1;
 }
+static tn_status reduce_run(tn_kcall *k, reduce_plan *p) {
+  const tn_dtype d = p->dtype;
+  p->n_out = tn_k_count(p->kept, 0, p->n_kept);
+  p->n_in = tn_k_count(p->lost, 0, p->n_lost);
+  p->y = k->out[0]->data;
+  reduce_collapse(p);
+  if (p->n_out == 0) return TN_OK;
+  if (d == TN_F32) {
+    reduce_f32(k, p);
+    return TN_OK;
+  }
+  if (d == TN_F16 || d == TN_BF16) return reduce_short(k, p);
+  if (d != TN_F64 && d != TN_BOOL && !tn_dtype_is_int(d)) return tn_k_no_dtype(k, 0);
+  tn_pool_for(tn_dtype_bits(d) < 8 ? NULL : k->pool, p->n_out, 1 + 4096 / (p->n_in + 1), reduce_task_any, p);
+  return TN_OK;
+}
 static tn_status reduce_kernel(tn_kcall *k, reduce_kind kind) {
   TN_TRY(tn_k_same_type(k, 1, 1));
   const tn_karg *const x = k->in[0];
@@ -332,17 +346,31 @@ static tn_status reduce_kernel(tn_kcall *k, reduce_kind kind) {
   int rank;
   TN_TRY(reduce_prepare(k, &p, &rank, dims));
   TN_TRY(tn_k_out(k, 0, rank, dims));
-  p.y = k->out[0]->data;
-  reduce_collapse(&p);
-  if (p.n_out == 0) return TN_OK;
-  if (x->dtype == TN_F32) {
-    reduce_f32(k, &p);
-    return TN_OK;
+  return reduce_run(k, &p);
+}
+
+/* The sum over the axes along which input 1 would broadcast to input 0. */
+TN_KERNEL(sum_like, TN_K_SIZES) {
+  TN_TRY(tn_k_tensors(k, 2, 1));
+  TN_TRY(tn_k_same_type(k, 1, 1));
+  const tn_karg *const x = k->in[0];
+  const tn_karg *const like = k->in[1];
+  const int more = x->rank - like->rank;
+  reduce_plan p = {.isa = tn_line_isa_get(), .dtype = x->dtype, .x = x->data, .kind = REDUCE_SUM};
+  int64_t strides[TN_K_MAX_RANK];
+  if (more < 0) return tn_k_fail(k, TN_MISMATCH, "rank %d cannot be summed to rank %d", x->rank, like->rank);
+  tn_k_strides(x->rank, x->dims, strides);
+  for (int d = 0; d < x->rank; d++) {
+    const bool gone = d < more || (like->dims[d - more] == 1 && x->dims[d] != 1);
+    if (!gone && like->dims[d - more] != x->dims[d])
+      return tn_k_fail(k, TN_MISMATCH, "dim %d, %lld, cannot be summed to %lld", d, (long long)x->dims[d],
+                       (long long)like->dims[d - more]);
+    const int at = gone ? p.n_lost++ : p.n_kept++;
+    (gone ? p.lost : p.kept)[at] = x->dims[d];
+    (gone ? p.lost_step : p.kept_step)[at] = strides[d];
   }
-  if (x->dtype == TN_F16 || x->dtype == TN_BF16) return reduce_short(k, &p);
-  if (x->dtype != TN_F64 && x->dtype != TN_BOOL && !tn_dtype_is_int(x->dtype)) return tn_k_no_dtype(k, 0);
-  tn_pool_for(tn_dtype_bits(x->dtype) < 8 ? NULL : k->pool, p.n_out, 1 + 4096 / (p.n_in + 1), reduce_task_any, &p);
-  return TN_OK;
+  TN_TRY(tn_k_out(k, 0, like->rank, like->dims));
+  return reduce_run(k, &p);
 }
 
 #define TN_REDUCE_KERNEL(id, kind) \

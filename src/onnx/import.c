@@ -109,7 +109,8 @@ static tn_status import_build_region(tn_import *im, const tn_attr *attr, tn_regi
 static tn_status import_find_value(tn_import *im, const char *name, tn_value **out) {
   const tn_onnx_frame *const frame = im->reader;
   if (!tn_onnx_lookup(frame, name, out) || !*out)
-    return tn_import_fail(im, TN_INVALID, "'%s' is not defined by any input, initializer or earlier node in sight", name);
+    return tn_import_fail(im, TN_INVALID, "'%s' is not defined by any input, initializer or earlier node in sight",
+                          name);
   return *out == &frame->imp->lost ? TN_UNSUPPORTED : TN_OK; /* which has been reported */
 }
 

@@ -162,13 +162,7 @@ TN_OP(momentum){
     .doc = "one step of gradient descent with (Nesterov) momentum for any number of tensors",
 };
 
-static tn_status training_refuse_gradient(tn_import *im) {
-  return tn_import_fail(im, TN_UNSUPPORTED,
-                        "gradients of a part of the graph are not derived; export the model with its backward part");
-}
-
 /* clang-format off */
 TN_ONNX(training, Adagrad, 1, TN_LATEST, adagrad, tn_import_same)
 TN_ONNX(training, Adam, 1, TN_LATEST, adam, tn_import_same)
 TN_ONNX(training, Momentum, 1, TN_LATEST, momentum, tn_import_same)
-TN_ONNX_REFUSED(training, Gradient, 1, TN_LATEST, training_refuse_gradient)
