@@ -50,9 +50,11 @@ def version():
     return _lib.tn_version().decode()
 
 
-def compile(path, knobs=(), assume=()):
-    """Compiles an ONNX file (or loads a .tnp program)."""
-    options = _ffi.CompileOptions(size=ctypes.sizeof(_ffi.CompileOptions), n_knobs=len(knobs), n_assume=len(assume))
+def compile(path, knobs=(), assume=(), **gears):
+    """Compiles an ONNX file (or loads a .tnp program). Gears (doc/gears.md) are texts: input_shape, batch_sizes,
+    image_sizes, gear_dims, input_format, gear_miss."""
+    options = _ffi.CompileOptions(size=ctypes.sizeof(_ffi.CompileOptions), n_knobs=len(knobs), n_assume=len(assume),
+                                  **{name: text.encode() for name, text in gears.items()})
     options.knobs, keep_knobs = _strings(list(knobs))
     options.assume, keep_assume = _strings(list(assume))
     handle = ctypes.c_void_p()
@@ -76,6 +78,21 @@ class Program:
             get(self._handle, i, ctypes.byref(info))
             infos.append((info.name.decode(), info.type_text.decode()))
         return infos
+
+    def gears(self):
+        """For each gear: ({input: dims}, {output: dims}); -1 is what only a run tells, None an unknown rank."""
+        return [tuple(self._gear_dims(gear, ports, get)
+                      for ports, get in ((self.inputs, _lib.tn_program_gear_input),
+                                         (self.outputs, _lib.tn_program_gear_output)))
+                for gear in range(_lib.tn_program_gear_count(self._handle))]
+
+    def _gear_dims(self, gear, ports, get):
+        found = {}
+        for i, (name, _) in enumerate(ports):
+            dims, rank = (ctypes.c_int64 * 16)(), ctypes.c_int()
+            get(self._handle, gear, i, dims, ctypes.byref(rank))
+            found[name] = None if rank.value < 0 else tuple(dims[:rank.value])
+        return found
 
     def save(self, path):
         _call(_lib.tn_program_save, self._handle, str(path).encode())
@@ -112,6 +129,14 @@ class Session:
         _call(_lib.tn_session_run, self._handle)
         return {name: _from_tensor(_lib.tn_session_output(self._handle, i).contents)
                 for i, (name, _) in enumerate(self._program.outputs)}
+
+    def set_gear(self, gear):
+        """From now on a run must be in this gear; -1: in any."""
+        _call(_lib.tn_session_set_gear, self._handle, gear)
+
+    def gear(self):
+        """That the last run was in, or was padded to; -1: in none."""
+        return _lib.tn_session_gear(self._handle)
 
     def stats(self):
         stats = _ffi.SessionStats(size=ctypes.sizeof(_ffi.SessionStats))

@@ -1,5 +1,6 @@
 /* What gears say of a graph's inputs. */
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "driver/gear.h"
 #include "ir/edit.h"
@@ -20,6 +21,28 @@ static tn_status narrow_assume(tn_graph *g, const tn_value *v, tn_sym condition)
   return TN_OK;
 }
 
+/* The symbol is but another name of a size. */
+static void narrow_define(tn_graph *g, uint32_t symbol, tn_sym size) {
+  tn_symbol *s = tn_sym_symbol(g->syms, symbol);
+  s->source = TN_SOURCE_DEFINED;
+  s->definition = size;
+}
+
+static tn_sym narrow_defined(void *arg, uint32_t symbol) {
+  const tn_symbol *s = tn_sym_symbol(arg, symbol);
+  return s->source == TN_SOURCE_DEFINED && tn_sym_is_int(s->definition) ? s->definition : NULL;
+}
+
+static void narrow_param(tn_graph *g, tn_value *v) {
+  if (!tn_type_has_rank(&v->type)) return;
+  tn_type type = v->type;
+  tn_sym *dims = TN_NEW_ARRAY(&g->ctx->arena, tn_sym, type.rank + 1);
+  for (int j = 0; j < type.rank; j++)
+    dims[j] = type.dims[j] ? tn_sym_substitute(g->syms, type.dims[j], narrow_defined, g->syms) : NULL;
+  type.dims = dims;
+  tn_edit_set_type(v, type);
+}
+
 /* A dim without a name gets a size, or a symbol to hold the range. */
 static tn_status narrow_dim(tn_graph *g, tn_value *v, int j, const tn_gear_range *range, tn_sym *dim) {
   const tn_sym low = tn_sym_int(g->syms, range->min), high = tn_sym_int(g->syms, range->max);
@@ -32,7 +55,10 @@ static tn_status narrow_dim(tn_graph *g, tn_value *v, int j, const tn_gear_range
         g, v, j,
         tn_arena_printf(&g->ctx->arena, "%" PRId64 "%s", range->min, range->min == range->max ? "" : " or more"));
   }
-  if (range->min == range->max) return narrow_assume(g, v, tn_sym_eq(g->syms, *dim, low));
+  if (range->min == range->max) {
+    if (tn_sym_is_var(*dim)) narrow_define(g, (uint32_t)(*dim)->k, low);
+    return narrow_assume(g, v, tn_sym_eq(g->syms, *dim, low));
+  }
   TN_TRY(narrow_assume(g, v, tn_sym_le(g->syms, low, *dim)));
   return range->max == INT64_MAX ? TN_OK : narrow_assume(g, v, tn_sym_le(g->syms, *dim, high));
 }
@@ -60,6 +86,12 @@ static uint32_t narrow_find(const tn_graph *g, const char *name) {
   return v && !v->def && v->region == g->main ? (uint32_t)v->index : (uint32_t)g->main->n_params;
 }
 
+static int narrow_order(const void *a, const void *b) {
+  const tn_gear_dim *x = a, *y = b;
+  if (x->input != y->input) return x->input < y->input ? -1 : 1;
+  return (x->axis > y->axis) - (x->axis < y->axis);
+}
+
 /* With gears every size is said: an input that is not named is one too many. */
 static tn_status narrow_all_named(tn_graph *g, const bool *is_named) {
   for (int i = 0; i < g->main->n_params; i++)
@@ -81,11 +113,13 @@ tn_status tn_gear_narrow(tn_graph *g, tn_gear_spec *spec) {
     is_named[number[i]] = true;
     TN_TRY(narrow_input(g, g->main->params[number[i]], &spec->inputs[i]));
   }
+  for (uint32_t i = 0; i < n_params && spec->n_inputs; i++) narrow_param(g, g->main->params[i]);
   tn_gear_dim *dims = TN_NEW_ARRAY(&g->ctx->arena, tn_gear_dim, spec->n_dims + 1);
   for (uint32_t i = 0; i < spec->n_dims; i++) {
     dims[i] = spec->dims[i];
     dims[i].input = number[dims[i].input];
   }
+  qsort(dims, spec->n_dims, sizeof *dims, narrow_order);
   spec->dims = dims;
   return spec->n_gears ? narrow_all_named(g, is_named) : TN_OK;
 }

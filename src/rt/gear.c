@@ -31,16 +31,17 @@ static int32_t gear_find(const tn_rt_session *s) {
   return TN_NO_INDEX;
 }
 
-/* Elements of all inputs in a gear; what no gear changes counts as it is. */
+/* Elements, in a gear, of the inputs that it changes. */
 static double gear_elements(const tn_rt_session *s, uint32_t gear) {
   double sum = 0;
   const tn_pgear_dim *d = s->p->gear_dims, *end = d + s->p->n_gear_dims;
   while (d < end) {
     const uint32_t input = d->input;
-    double n = (double)s->gear.inputs[input].count;
-    for (; d < end && d->input == input; d++) {
-      const int64_t real = gear_real(s, d);
-      n = n / (double)(real ? real : 1) * (double)gear_row(s->p, gear)[d->column];
+    const tn_karg *arg = &s->gear.inputs[input];
+    double n = 1;
+    for (int axis = 0; axis < arg->rank; axis++) {
+      const bool changes = d < end && d->input == input && (int)d->axis == axis;
+      n *= (double)(changes ? gear_row(s->p, gear)[d++->column] : arg->dims[axis]);
     }
     sum += n;
   }
