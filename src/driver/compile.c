@@ -111,6 +111,7 @@ static tn_status compile_read(tn_compilation *c, const tn_compile_request *q) {
     return tn_graph_parse(&c->ctx, text, compile_folder(&c->ctx, q->path), &c->graph);
   }
   TN_TRY(tn_onnx_read(&c->ctx, c->bytes, q->path, &c->model));
+  if (q->keeps_unknown) tn_onnx_keep_unknown(c->model);
   return tn_onnx_import(c->model, &c->graph);
 }
 
@@ -138,7 +139,8 @@ static tn_status compile_verify(const compile_manager *m) {
 #endif
   if (!wanted) return TN_OK;
   /* Before inference has spoken, claims about results may leave dims open. */
-  const uint32_t known = TN_HAS_GRAPH | (m->have & TN_HAS_FACTS ? m->have & (TN_HAS_SYMBOLS | TN_HAS_FACTS) : 0);
+  uint32_t known = TN_HAS_GRAPH | (m->have & TN_HAS_FACTS ? m->have & (TN_HAS_SYMBOLS | TN_HAS_FACTS) : 0);
+  if (m->request->keeps_unknown) known &= ~(uint32_t)TN_HAS_FACTS; /* what unknown operators give has no element type */
   return tn_verify(m->c->graph, known);
 }
 

@@ -15,6 +15,7 @@ typedef struct tn_compile_request {
   const char *stop_after;            /* name of a pass or NULL */
   const char *dump_dir;              /* NN-pass.tn after each pass, or NULL */
   int64_t max_edits;                 /* < 0: no limit */
+  bool keeps_unknown;                /* operators that nobody knows stay, as `opaque`: to infer, not to run */
   bool keep_operands;                /* no result is written over an operand */
   bool locations;                    /* in dumps */
 } tn_compile_request;

@@ -130,10 +130,7 @@ void tn_rule_set_content(tn_rule *r, int i, const tn_elem *elems) {
   r->out[i].content = own;
 }
 
-tn_sym tn_rule_fresh_value(tn_rule *r, const tn_value *v, int j) {
-  const uint64_t key = (uint64_t)v->id << 32 | (uint32_t)j;
-  uint64_t number;
-  if (tn_map_find(&r->graph->fresh, key, &number)) return tn_sym_symbol(r->syms, (uint32_t)number)->var;
+static tn_sym rule_new_symbol(tn_rule *r, const tn_value *v, int j, uint64_t key) {
   tn_symbol *s = tn_sym_fresh_symbol(r->syms, tn_arena_printf(&r->ctx->arena, "%s_d%d", v->name, j));
   s->source = TN_SOURCE_DIM;
   s->value = v->id;
@@ -141,11 +138,24 @@ tn_sym tn_rule_fresh_value(tn_rule *r, const tn_value *v, int j) {
   tn_map_set(&r->ctx->arena, &r->graph->fresh, key, (uint64_t)s->var->k);
   return s->var;
 }
-
+static uint64_t rule_fresh_key(const tn_value *v, int j) { return (uint64_t)v->id << 32 | (uint32_t)j; }
+tn_sym tn_rule_fresh_value(tn_rule *r, const tn_value *v, int j) {
+  const uint64_t key = rule_fresh_key(v, j);
+  uint64_t number;
+  if (tn_map_find(&r->graph->fresh, key, &number)) return tn_sym_symbol(r->syms, (uint32_t)number)->var;
+  return rule_new_symbol(r, v, j, key);
+}
+/* In the body of a loop, sizes may have widened since the rule ran last: facts cannot be taken back, so that wider ones
+ * need a symbol of their own. */
+static bool rule_has_widened(const tn_rule *r, const tn_symbol *s, int64_t lo, int64_t hi) {
+  return r->node->region->owner && (lo < s->min || hi > s->max);
+}
 tn_sym tn_rule_fresh(tn_rule *r, int i, int j, int64_t lo, tn_sym hi) {
   const tn_value *v = r->node->out[i]; /* an absent output has no value to be named by */
   const int64_t max = hi ? tn_sym_bounds(r->syms, hi).hi : INT64_MAX;
-  const tn_sym var = v ? tn_rule_fresh_value(r, v, j) : tn_sym_fresh_symbol(r->syms, "u")->var;
+  tn_sym var = v ? tn_rule_fresh_value(r, v, j) : tn_sym_fresh_symbol(r->syms, "u")->var;
+  if (v && rule_has_widened(r, tn_sym_symbol(r->syms, (uint32_t)var->k), lo, max))
+    var = rule_new_symbol(r, v, j, rule_fresh_key(v, j));
   tn_symbol *s = tn_sym_symbol(r->syms, (uint32_t)var->k);
   if (lo > s->min) s->min = lo;
   if (max < s->max && max >= s->min) s->max = max;

@@ -41,18 +41,24 @@ static bool check_domain_known(const char *domain) {
   return false;
 }
 
+static const char *check_reason(tn_ctx *ctx, const tn_onnx_node *node, int64_t version, bool known) {
+  const char *domain = node->domain[0] ? node->domain : "ai.onnx";
+  if (known)
+    return tn_arena_printf(&ctx->pass, "version %" PRId64 " of this operator (%s) is not supported", version, domain);
+  if (!check_domain_known(node->domain))
+    return tn_arena_printf(&ctx->pass, "domain '%s' is not known, and the model has no such function", domain);
+  return tn_arena_printf(&ctx->pass, "operator is not supported (%s, opset %" PRId64 ")", domain, version);
+}
+
 static tn_status check_refuse(check_walk *w, const tn_onnx_node *node, int64_t version, bool known) {
   tn_ctx *ctx = w->model->ctx;
   tn_loc loc = node->loc;
   if (w->function)
     loc.name = tn_ctx_namez(ctx, tn_arena_printf(&ctx->pass, "%s/%s", w->function->name, node->loc.name));
-  const char *domain = node->domain[0] ? node->domain : "ai.onnx";
-  if (known)
-    return tn_fail(ctx, TN_UNSUPPORTED, loc, "version %" PRId64 " of this operator (%s) is not supported", version,
-                   domain);
-  if (!check_domain_known(node->domain))
-    return tn_fail(ctx, TN_UNSUPPORTED, loc, "domain '%s' is not known, and the model has no such function", domain);
-  return tn_fail(ctx, TN_UNSUPPORTED, loc, "operator is not supported (%s, opset %" PRId64 ")", domain, version);
+  const char *why = check_reason(ctx, node, version, known);
+  if (!w->model->keeps_unknown) return tn_fail(ctx, TN_UNSUPPORTED, loc, "%s", why);
+  tn_warn(ctx, loc, "%s", why);
+  return TN_OK;
 }
 
 /* A domain nobody imports: the node may still be one whose first version is meant. */
@@ -93,6 +99,8 @@ static void check_graph(check_walk *w, const tn_onnx_graph *g) {
       if (g->nodes[i].attrs[k].graph) check_graph(w, g->nodes[i].attrs[k].graph);
   }
 }
+
+void tn_onnx_keep_unknown(tn_onnx_model *m) { m->keeps_unknown = true; }
 
 tn_status tn_onnx_check_operators(tn_onnx_model *m) {
   check_walk w = {.model = m};

@@ -123,6 +123,15 @@ static tn_status import_check_nodes(tn_ctx *ctx, const tn_node *node, tn_loc loc
   return TN_OK;
 }
 
+static tn_status import_opaque(tn_onnx_frame *frame, const tn_onnx_node *node, tn_loc loc, const import_slots *s,
+                               tn_region *region) {
+  if (!frame->imp->model->keeps_unknown)
+    return tn_fail(frame->imp->ctx, TN_UNSUPPORTED, loc, "operator is not supported");
+  const tn_node *opaque = tn_edit_add_node(region, NULL, tn_op_find("opaque"), s->in, node->n_in, node->n_out, loc);
+  for (int i = 0; i < node->n_out; i++) s->out[i] = opaque->out[i];
+  return TN_OK;
+}
+
 static tn_status import_operator(tn_onnx_frame *frame, const tn_onnx_node *node, tn_loc loc, import_slots *s,
                                  tn_region *region) {
   tn_onnx_importer *imp = frame->imp;
@@ -130,7 +139,7 @@ static tn_status import_operator(tn_onnx_frame *frame, const tn_onnx_node *node,
   const int64_t imported = tn_onnx_version_of(imp->model, f, node->domain);
   const int64_t version = imported ? imported : 1;
   const tn_onnx_row *row = tn_onnx_find_row(imp->model, node, version, NULL);
-  if (!row) return tn_fail(imp->ctx, TN_UNSUPPORTED, loc, "operator is not supported");
+  if (!row) return import_opaque(frame, node, loc, s, region);
   tn_import im = {
       .ctx = imp->ctx,
       .graph = imp->graph,

@@ -110,6 +110,7 @@ struct tn_onnx_model {
   TN_VEC(tn_onnx_row_seen) rows_seen;
   tn_onnx_info info;
   tn_onnx_types types; /* the names of the last import */
+  bool keeps_unknown;  /* tn_onnx_keep_unknown */
 };
 
 /* 0 when the domain has no version there. */

@@ -34,6 +34,9 @@ tn_onnx_info tn_onnx_get_info(tn_onnx_model *m);
  * through the operators' importers, functions expanded, initializers as constants. Unsupported operators are reported
  * all at once, each with node name and reason; the status is then UNSUPPORTED. */
 TN_MUST_CHECK tn_status tn_onnx_import(tn_onnx_model *m, tn_graph **out);
+/* Before the import: a node whose operator nobody knows becomes one of `opaque`, with a warning. Such a graph can be
+ * inferred, not run. */
+void tn_onnx_keep_unknown(tn_onnx_model *m);
 
 /* The original bytes with inferred shapes spliced in, as a list of parts that mostly point into the original. A value
  * whose shape is known gets a value_info (or its output's / existing value_info's type replaced). */

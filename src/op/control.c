@@ -84,6 +84,22 @@ static bool if_known(const tn_type *cond, bool *out) {
   return true;
 }
 
+/* The condition as an expression, or NULL. */
+static tn_sym if_condition(const tn_rule *r) {
+  const tn_type *const cond = r->in[0];
+  return cond && cond->content && cond->content[0].kind == TN_ELEM_SYM ? cond->content[0].sym : NULL;
+}
+
+/* One size of either branch: where the condition is an expression, that of the branch it chooses. */
+static tn_sym if_join_dim(tn_rule *r, control_inside *in, int i, int d, tn_sym a, tn_sym b) {
+  if (a == b) return a;
+  const tn_sym cond = if_condition(r);
+  const int64_t lo_a = tn_sym_bounds(r->syms, a).lo, lo_b = tn_sym_bounds(r->syms, b).lo;
+  const bool leaves = control_leaves(in, a) && control_leaves(in, b);
+  if (leaves && cond) return tn_sym_select(r->syms, cond, a, b);
+  return tn_rule_fresh(r, i, d, lo_a < lo_b ? lo_a : lo_b, leaves ? tn_sym_max(r->syms, a, b) : NULL);
+}
+
 static tn_status if_join(tn_rule *r, control_inside *in, int i, const tn_type *a, const tn_type *b) {
   if (a->kind == TN_TYPE_UNKNOWN || b->kind == TN_TYPE_UNKNOWN) {
     r->out[i] = a->kind == TN_TYPE_UNKNOWN ? *b : *a;
@@ -109,11 +125,21 @@ static tn_status if_join(tn_rule *r, control_inside *in, int i, const tn_type *a
   if (a->rank != b->rank) t.rank = -1;
   if (t.rank >= 0) {
     tn_sym *const dims = tn_rule_dims(r, t.rank);
-    for (int d = 0; d < t.rank; d++) dims[d] = a->dims[d] == b->dims[d] ? a->dims[d] : tn_rule_fresh(r, i, d, 0, NULL);
+    for (int d = 0; d < t.rank; d++) dims[d] = if_join_dim(r, in, i, d, a->dims[d], b->dims[d]);
     t.dims = dims;
   }
   control_set_out(r, in, i, &t);
   return TN_OK;
+}
+
+/* What the taken branch knows of elements, as far as it may leave. */
+static void if_content(tn_rule *r, control_inside *in, int i, const tn_type *t) {
+  if (t->kind != TN_TYPE_TENSOR || !t->content) return;
+  const int64_t n = tn_type_content_count(t);
+  tn_elem *const out = tn_rule_elems(r, n);
+  for (int64_t k = 0; k < n; k++)
+    if (!t->content[k].sym || control_leaves(in, t->content[k].sym)) out[k] = t->content[k];
+  tn_rule_set_content(r, i, out);
 }
 
 static tn_status if_shape(tn_rule *r) {
@@ -130,10 +156,12 @@ static tn_status if_shape(tn_rule *r) {
   for (int i = 0; i < r->n_out; i++) {
     const tn_type *const a = &r->node->regions[0]->results[i]->type;
     const tn_type *const b = &r->node->regions[1]->results[i]->type;
-    if (known)
-      control_set_out(r, &in, i, taken ? a : b);
-    else
+    if (!known) {
       TN_TRY(if_join(r, &in, i, a, b));
+      continue;
+    }
+    control_set_out(r, &in, i, taken ? a : b);
+    if_content(r, &in, i, taken ? a : b);
   }
   return TN_OK;
 }

@@ -194,7 +194,7 @@ static tn_status range_shape(tn_rule *r) {
     f[i] = tn_rule_const_floats(r, i, &n, &v) && n == 1 ? v[0] : (double)NAN;
   }
   tn_sym dim;
-  if (known && tn_sym_is(s[2][0], 0)) return tn_rule_fail(r, TN_INVALID, "delta is 0");
+  if (known) TN_TRY(tn_rule_demand(r, tn_sym_ne(r->syms, s[2][0], tn_sym_int(r->syms, 0)), "delta is 0"));
   const double steps = ceil((f[1] - f[0]) / f[2]);
   if (known)
     dim = range_length(r->syms, s[0][0], s[1][0], s[2][0]);

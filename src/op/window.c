@@ -41,6 +41,7 @@ tn_status tn_window_read(tn_ctx *ctx, tn_loc loc, const tn_node *node, int n, tn
   const tn_attr *ceil_mode = tn_op_attr(node, "ceil_mode"), *kernel = tn_op_attr(node, "kernel_shape");
   w->ceil_mode = ceil_mode && ceil_mode->i != 0;
   w->has_kernel = kernel && kernel->n > 0;
+  w->is_pool = tn_op_attr_index(node->op, "ceil_mode") >= 0;
   TN_TRY(window_ints(ctx, loc, node, "kernel_shape", n, 1, 1, w->kernel));
   TN_TRY(window_ints(ctx, loc, node, "strides", n, 1, 1, w->stride));
   TN_TRY(window_ints(ctx, loc, node, "dilations", n, 1, 1, w->dilation));
@@ -50,6 +51,12 @@ tn_status tn_window_read(tn_ctx *ctx, tn_loc loc, const tn_node *node, int n, tn
     w->hi[i] = w->auto_pad == TN_PAD_EXPLICIT ? pads[n + i] : 0;
   }
   return TN_OK;
+}
+
+/* Whether an input that is one short of the window gives nothing. So do pools of stride 1; a convolution that keeps
+ * sizes gives nothing for nothing. Else a window that does not fit has no meaning. */
+static bool window_may_miss_by_one(const tn_window_attrs *w, int axis, int64_t extent) {
+  return w->stride[axis] == 1 && (w->is_pool || w->lo[axis] + w->hi[axis] == extent - 1);
 }
 
 tn_status tn_window_dim(tn_rule *r, const tn_window_attrs *w, int axis, tn_sym in, tn_sym kernel, tn_sym *out) {
@@ -70,8 +77,8 @@ tn_status tn_window_dim(tn_rule *r, const tn_window_attrs *w, int axis, tn_sym i
     *out = tn_sym_ceildiv(t, tn_sym_addi(t, in, lo), stride);
     return TN_OK;
   }
-  /* A stride of 1 over nothing gives nothing; with a larger one a window that does not fit has no meaning. */
-  const int64_t slack = w->ceil_mode ? s - 1 : s == 1 ? 1 : 0;
+  int64_t slack = w->ceil_mode ? s - 1 : 0;
+  if (!w->ceil_mode && window_may_miss_by_one(w, axis, tn_sym_is_int(extent) ? extent->k : 0)) slack = 1;
   TN_TRY(tn_rule_demand(r, tn_sym_le(t, tn_sym_int(t, 0), tn_sym_addi(t, room, slack)),
                         "a window of %s does not fit spatial dim %d of size %s with padding %lld",
                         tn_sym_text(t, extent), axis, tn_sym_text(t, in), (long long)(lo + hi)));
@@ -96,7 +103,7 @@ static tn_status window_eval_axis(const tn_eval *e, const tn_window_attrs *a, in
     }
   } else {
     const int64_t room = in + lo + hi - extent;
-    if (room < (s == 1 ? -1 : 0))
+    if (room < (window_may_miss_by_one(a, i, extent) ? -1 : 0))
       return tn_eval_fail(e, TN_MISMATCH, "a window of %lld does not fit spatial dim %d of size %lld with padding %lld",
                           (long long)extent, i, (long long)in, (long long)(lo + hi));
     out = room < 0 ? 0 : room / s + 1;

@@ -18,6 +18,7 @@ typedef struct tn_window_attrs {
   tn_auto_pad auto_pad;
   bool ceil_mode;
   bool has_kernel; /* kernel_shape was given */
+  bool is_pool;    /* the operator has ceil_mode */
   int64_t kernel[TN_WINDOW_MAX], stride[TN_WINDOW_MAX], dilation[TN_WINDOW_MAX], lo[TN_WINDOW_MAX], hi[TN_WINDOW_MAX];
 } tn_window_attrs;
 

@@ -1,0 +1,149 @@
+"""Symbols, demands and bodies: what inference makes of inputs, how demands are kept, and what a run says of them."""
+import os
+import sys
+import tempfile
+
+from _infer import graph, infer, main, refused, tenon
+
+
+def run(text, *inputs, status=0):
+    return tenon("run", *[word for each in inputs for word in ("--input", each)], text=text, status=status)
+
+
+def test_open_dims_get_symbols():
+    facts = infer("x: f32[3,?]; y: f32[?,5]; z: f32[?,?]", "%o = relu(%x)")
+    assert (facts["x"], facts["y"], facts["z"]) == ("[3, x_d1]", "[y_d0, 5]", "[z_d0, z_d1]")
+    assert facts.all["symbols"]["x_d1"] == {"min": 0, "max": None, "multiple_of": 1, "from": "dim 1 of input 'x'"}
+
+
+def test_only_equal_names_are_one_symbol():
+    facts = infer("x: f32[?]; y: f32[?]; a: f32[N]; b: f32[N]", "%p = add(%a, %b)\n%o = add(%x, %y)")
+    assert facts["o"] == "[bcast(x_d0, y_d0)]" and facts["p"] == "[N]"
+    assert facts.checks == {"x_d0 == 1 or x_d0 == y_d0 or y_d0 == 1"}
+
+
+def test_a_size_of_nothing_is_ordinary():
+    facts = infer("x: f32[0,N]", "%o = relu(%x)")
+    assert facts["o"] == "[0, N]" and list(facts.all["symbols"]) == ["N"]
+    text = graph("x: f32[N,3]", "%o = relu(%x)")
+    assert "f32[0,3]" in run(text, "x=random:0x3")[0]
+    assert "f32[2,3]" in run(text, "x=random:2x3")[0]
+
+
+def test_unknown_rank_serves_every_rank():
+    text = graph("x: f32[*]", "%o = relu(%x)")
+    assert "f32[2,3,4,4]" in run(text, "x=random:2x3x4x4")[0]
+    assert "f32[3,4,5]" in run(text, "x=random:3x4x5")[0]
+
+
+def test_inputs_of_another_form_are_refused():
+    text = graph("x: f32[N,3]; y: f32[N,3]", "%o = add(%x, %y)")
+    assert "rank 3, expected 2" in run(text, "x=random:2x3x1", "y=random:2x3", status=5)[1]
+    assert "not given" in run(text, "x=random:2x3", status=3)[1]
+    assert "dim 1" in run(text, "x=random:2x4", "y=random:2x4", status=5)[1]
+
+
+def test_no_demand_of_constants():
+    assert infer("x: f32[2,3]; y: f32[1,3]", "%o = add(%x, %y)").checks == set()
+
+
+def test_a_demand_is_kept_once():
+    facts = infer("x: f32[S,4]; y: f32[T,4]", "%a = add(%x, %y)\n%b = mul(%x, %y)\n%o = add(%a, %b)")
+    assert facts.checks == {"S == 1 or S == T or T == 1"}
+
+
+def test_what_follows_from_a_demand_is_not_kept():
+    facts = infer("x: f32[M,S]; y: f32[T,N]", "%a = matmul(%x, %y)\n%z = transpose(%y)\n%b = add(%x, $f1)\n"
+                  "%c = transpose(%b)\n%d = reduce_sum(%c, $[1]) {keepdims = 0}\n"
+                  "%e = reduce_sum(%z, $[0]) {keepdims = 0}\n%o = add(%d, %e)")
+    assert facts.checks == {"S == T"}, facts.checks
+
+
+def test_a_broken_demand_is_said_and_the_next_run_is_well():
+    text = graph("x: f32[M,K]; y: f32[L,N]", '%o = matmul(%x, %y) at "product" "MatMul"')
+    said = run(text, "x=random:2x3", "y=random:4x5", status=5)[1]
+    assert "product" in said and "3" in said and "4" in said and "K=3, L=4" in said, said
+    assert "f32[2,5]" in run(text, "x=random:2x3", "y=random:3x5")[0]
+
+
+def test_one_program_for_all_sizes():
+    text = graph("x: f32[a,b]; y: f32[b,c]", "%o = matmul(%x, %y)")
+    with tempfile.TemporaryDirectory() as folder:
+        program = os.path.join(folder, "p.tnp")
+        tenon("compile", "-o", program, text=text)
+        for a, b, c in (2, 3, 5), (3, 4, 7), (5, 4, 7), (1, 1, 1), (0, 4, 7):
+            out = tenon("run", program, "--input", "x=random:%dx%d" % (a, b), "--input", "y=random:%dx%d" % (b, c))[0]
+            assert "f32[%d,%d]" % (a, c) in out, out
+
+
+def test_an_unknown_operator_stops_nothing():
+    facts = infer("x: f32[N,3]", "%a = opaque(%x)\n%b = relu(%a)\n%c = relu(%x)\n%o = add(%b, %c)")
+    assert facts["a"] is None and facts["b"] is None and facts["o"] is None and facts["c"] == "[N, 3]"
+
+
+def test_an_unknown_operator_with_a_declared_result():
+    facts = infer("x: f32[N,3]", "%a = opaque(%x) : f32[2,N]\n%b = transpose(%a)\n%o = matmul(%a, %x)")
+    assert facts["b"] == "[N, 2]" and facts["o"] == "[2, 3]"
+
+
+def test_inference_is_repeatable():
+    text = graph("x: f32[N,H,4]; i: i64[2]", "%a = reshape(%x, $[0, -1])\n%b = reshape(%a, %i)\n%c = non_zero(%b)\n"
+                 "%t = transpose(%c)\n%o = gather_nd(%b, %t)")
+    once = tenon("opt", "--pass=infer", text=text)[0]
+    assert tenon("opt", "--pass=infer", text=once)[0] == once
+    assert tenon("infer", "--json", text=text) == tenon("infer", "--json", text=text)
+
+
+IF = """%%p = if(%%c) region () {
+%%a = concat(%%x, %%x) {axis = 0}
+yield (%%a)
+} region () {
+%%b = %s
+yield (%%b)
+}"""
+
+
+def test_branches_are_joined_dim_by_dim():
+    facts = infer("x: f32[N,4]; c: bool[]", IF % "relu(%x)")
+    assert facts["p"] == "[p_d0, 4]" and facts.all["symbols"]["p_d0"]["at_most"] == "2*N"
+    facts = infer("x: f32[3,4]; c: bool[]", IF % "relu(%x)")
+    symbol = facts.all["symbols"]["p_d0"]
+    assert facts["p"] == "[p_d0, 4]" and (symbol["min"], symbol["max"]) == (3, 6), symbol
+    flat = infer("x: f32[3,4]; c: bool[]", IF % "flatten(%x) {axis = 0}")
+    assert flat["p"] == "[p_d0, p_d1]"
+
+
+def test_a_condition_that_sizes_decide_chooses():
+    size = "%n = size(%x)\n%c = less(%n, $10)\n"
+    assert infer("x: f32[N,4]", size + IF % "relu(%x)")["p"] == "[select(N <= 2, 2*N, N), 4]"
+    assert infer("x: f32[2,4]", size + IF % "relu(%x)")["p"] == "[4, 4]"
+    assert infer("x: f32[3,4]", size + IF % "relu(%x)")["p"] == "[3, 4]"
+
+
+def test_facts_in_a_loop_widen():
+    """The state doubles in every round: what NonZero gives of it is not bounded by the first round's size."""
+    facts = infer("x: f32[4]; n: i64[]; c: bool[]", """%y, %z = loop(%n, %c, %x) region (%i: i64[], %g: bool[], %s: ?) {
+%t = concat(%s, %s) {axis = 0}
+%f = non_zero(%t)
+%w = shape(%f)
+yield (%g, %t, %w)
+}""")
+    found = facts.all["symbols"][facts.all["values"]["f"]["shape"][1]]
+    assert found["max"] is None and found["at_most"] == "2*%s" % facts.all["values"]["s"]["shape"][0], found
+
+
+def test_data_decides_within_bounds():
+    facts = infer("x: f32[N,H]", "%i = non_zero(%x)\n%t = transpose(%i)\n%o = gather_nd(%x, %t)")
+    symbol = facts.all["values"]["i"]["shape"][1]
+    assert facts["o"] == "[%s]" % symbol and facts.all["symbols"][symbol]["at_most"] == "N*H"
+    assert "non_zero" in facts.all["symbols"][symbol]["from"]
+
+
+def test_facts_of_the_user_take_part():
+    facts = infer("x: f32[S]", "%o = reshape(%x, $[-1, 8])", assume="S % 8 == 0")
+    assert facts["o"] == "[S//8, 8]" and facts.checks == set()
+    assert infer("x: f32[S]", "%o = reshape(%x, $[-1, 8])").checks == {"S % 8 == 0"}
+
+
+if __name__ == "__main__":
+    sys.exit(main(globals()))
