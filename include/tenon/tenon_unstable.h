@@ -43,7 +43,11 @@ typedef struct tn_tool_split_options {
   int64_t min_static_ops;           /* or TN_TOOL_SPLIT_* */
   const char *const *force_dynamic; /* patterns of nodes' names */
   size_t n_force_dynamic;
+  const char *target;         /* file with engines, or NULL */
+  const char *const *exclude; /* engines */
+  size_t n_exclude;
   int nodes, json; /* list the nodes; print JSON */
+  int graph;       /* print the graph with its parts as calls instead */
   const tn_compile_options *compile;
 } tn_tool_split_options;
 tn_status tn_tool_split(const char *path, const tn_tool_split_options *o, tn_blob *out, tn_report **out_report);

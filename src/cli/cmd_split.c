@@ -4,10 +4,10 @@
 #include "cli/options.h"
 
 typedef struct split_flags {
-  const char *mode, *symbolic;
-  tn_texts force_dynamic;
+  const char *mode, *symbolic, *target;
+  tn_texts force_dynamic, exclude;
   int64_t min_static_ops;
-  bool all_dynamic, nodes, json;
+  bool nodes, json, graph;
   tn_compile_flags compile;
 } split_flags;
 
@@ -40,7 +40,13 @@ int tn_cmd_split(int argc, char **argv) {
        .arg = "PATTERN",
        .list = &f.force_dynamic,
        .help = "nodes whose name is like it ('*', '?') are dynamic"},
+      {.name = "target", .arg = "FILE", .text = &f.target, .help = "engines, what they take and cost (doc/target.md)"},
+      {.name = "exclude-engine",
+       .arg = "NAME",
+       .list = &f.exclude,
+       .help = "takes no node (\"tenon\" is the built-in one)"},
       {.name = "nodes", .flag = &f.nodes, .help = "list the nodes of each part"},
+      {.name = "graph", .flag = &f.graph, .help = "print the graph with its parts as calls instead"},
       {.name = "json", .flag = &f.json, .help = "print JSON"},
       TN_COMPILE_ROWS(f.compile),
   };
@@ -56,8 +62,12 @@ int tn_cmd_split(int argc, char **argv) {
   const tn_compile_options compile = tn_compile_flags_get(&f.compile);
   o.force_dynamic = f.force_dynamic.items;
   o.n_force_dynamic = f.force_dynamic.n;
+  o.target = f.target;
+  o.exclude = f.exclude.items;
+  o.n_exclude = f.exclude.n;
   o.nodes = f.nodes;
   o.json = f.json;
+  o.graph = f.graph;
   o.compile = &compile;
   tn_blob text = {0};
   tn_report *report = NULL;

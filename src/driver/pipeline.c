@@ -9,10 +9,12 @@
 #define BUFFERS TN_HAS_BUFFERS
 #define PROGRAM TN_HAS_PROGRAM
 #define LIVE TN_HAS_LIVE
+#define NODES TN_HAS_NODES
 
 /* clang-format off */
 const tn_pipeline_row tn_pipeline[] = {
   /* name        pass                needs                             gives     breaks                     optional */
+  {"flatten",    tn_pass_flatten,    GRAPH,                            NODES,    0,                         false},
   {"symbolize",  tn_pass_symbolize,  GRAPH,                            SYMBOLS,  0,                         false},
   {"infer",      tn_pass_infer,      GRAPH | SYMBOLS,                  FACTS,    LIVE,                      false},
   {"prune",      tn_pass_prune,      GRAPH | SYMBOLS | FACTS,          LIVE,     PLACES | ORDER | BUFFERS,  false},
@@ -20,7 +22,7 @@ const tn_pipeline_row tn_pipeline[] = {
   {"simplify",   tn_pass_simplify,   GRAPH | SYMBOLS | FACTS | LIVE,   0,        PLACES | ORDER | BUFFERS,  true},
   {"cse",        tn_pass_cse,        GRAPH | SYMBOLS | FACTS | LIVE,   0,        PLACES | ORDER | BUFFERS,  true},
   {"dce",        tn_pass_dce,        GRAPH | SYMBOLS | FACTS | LIVE,   0,        PLACES | ORDER | BUFFERS,  true},
-  {"place",      tn_pass_place,      GRAPH | SYMBOLS | FACTS | LIVE,   PLACES,   ORDER | BUFFERS,           false},
+  {"place",      tn_pass_place,      NODES | SYMBOLS | FACTS | LIVE,   PLACES,   ORDER | BUFFERS,           false},
   {"schedule",   tn_pass_schedule,   PLACES,                           ORDER,    BUFFERS,                   false},
   {"plan",       tn_pass_plan,       PLACES | ORDER,                   BUFFERS,  0,                         false},
   {"emit",       tn_pass_emit,       PLACES | ORDER | BUFFERS,         PROGRAM,  0,                         false},

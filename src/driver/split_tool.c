@@ -37,6 +37,10 @@ static void split_put_part(const split_tool *s, tn_text *t, uint32_t number, con
   for (uint32_t i = 0; s->o->nodes && i < part->n_nodes; i++)
     tn_text_printf(t, "%s%s%s", i ? " " : "  nodes ", split_node_name(part->nodes[i]),
                    i + 1 == part->n_nodes ? "\n" : "");
+  for (uint32_t i = 0; s->o->nodes && i < part->n_nodes; i++) {
+    const char *refused = s->set->refused[part->nodes[i]->id];
+    if (refused) tn_text_printf(t, "  refused %s: %s\n", split_node_name(part->nodes[i]), refused);
+  }
   split_put_values(s, t, "in", part->inputs, part->n_inputs);
   split_put_values(s, t, "out", part->outputs, part->n_outputs);
 }
@@ -95,6 +99,7 @@ static void split_json_part(const split_tool *s, tn_text *t, const tn_part *part
     split_json_name(t, ", \"op\": ", node->loc.op ? node->loc.op : node->op->name);
     split_json_name(t, ", \"kind\": ", tn_part_kind_name((tn_part_kind)s->set->kind_of[node->id]));
     split_json_name(t, ", \"why\": ", tn_part_why(s->set, node));
+    if (s->set->refused[node->id]) split_json_name(t, ", \"refused\": ", s->set->refused[node->id]);
     tn_text_addz(t, "}");
   }
   tn_text_addz(t, "]");
@@ -139,11 +144,42 @@ static tn_status split_mode(split_tool *s) {
                  "'%.100s' is not paths, known-first or order", s->o->mode);
 }
 
+/* Mapped until the context goes. */
+static tn_status split_map(split_tool *s, const char *path, tn_str *out) {
+  tn_error err = {0};
+  tn_file *file = NULL;
+  tn_vec_push(&s->ctx->arena, &s->ctx->files, NULL); /* room first: a mapped file must not be lost when memory ends */
+  if (tn_file_map(tn_allocator_system(), path, &file, &err) != TN_OK)
+    return tn_fail(s->ctx, err.status, (tn_loc){0}, "%s", err.text);
+  s->ctx->files.at[s->ctx->files.n - 1] = file;
+  *out = (tn_str){(const char *)file->bytes.ptr, file->bytes.len};
+  return TN_OK;
+}
+
+static tn_status split_target(split_tool *s) {
+  tn_target *target = tn_target_new(s->ctx);
+  if (s->o->target) {
+    tn_str text;
+    TN_TRY(split_map(s, s->o->target, &text));
+    TN_TRY(tn_target_parse(s->ctx, s->o->target, text, &target));
+  }
+  for (size_t i = 0; i < s->o->n_exclude; i++) {
+    tn_target_engine *e = tn_target_find(target, s->o->exclude[i]);
+    if (!e)
+      return tn_fail(s->ctx, TN_INVALID, (tn_loc){.kind = "option", .name = "exclude-engine"},
+                     "there is no engine '%.100s'", s->o->exclude[i]);
+    e->is_excluded = true;
+  }
+  s->plan.target = target;
+  return TN_OK;
+}
+
 static tn_status split_options(split_tool *s) {
   s->plan = tn_split_defaults;
   s->plan.symbolic_is_dynamic = s->o->symbolic_is_dynamic != 0;
   s->plan.min_static_ops = s->o->min_static_ops;
   s->plan.force_dynamic = (tn_split_texts){s->o->force_dynamic, s->o->n_force_dynamic};
+  TN_TRY(split_target(s));
   return split_mode(s);
 }
 
@@ -158,7 +194,11 @@ static tn_status split_inside(tn_compilation *c, void *arg) {
   TN_TRY(tn_split_verify(set));
   s->set = set;
   tn_text_init(&t, &s->ctx->arena);
-  if (s->o->json)
+  if (s->o->graph) {
+    TN_TRY(tn_split_apply(set));
+    TN_TRY(tn_verify(c->graph, TN_HAS_GRAPH | TN_HAS_SYMBOLS | TN_HAS_FACTS));
+    tn_graph_print(c->graph, &t, TN_PRINT_ALL | TN_PRINT_LOCATIONS);
+  } else if (s->o->json)
     split_put_json(s, &t);
   else
     split_put_text(s, &t);

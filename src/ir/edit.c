@@ -292,13 +292,20 @@ void tn_edit_erase_node(tn_node *node) {
   g->edits++;
 }
 
-void tn_edit_move_before(tn_node *node, tn_node *before) {
-  if (node == before || node->next == before) return;
+static void edit_move(tn_node *node, tn_region *r, tn_node *before) {
   edit_remove(node);
-  edit_insert(before->region, node, before);
+  edit_insert(r, node, before);
   for (int i = 0; i < node->n_out; i++)
-    if (node->out[i]) node->out[i]->region = before->region;
-  before->region->graph->edits++;
+    if (node->out[i]) node->out[i]->region = r;
+  r->graph->edits++;
+}
+
+void tn_edit_move_before(tn_node *node, tn_node *before) {
+  if (node != before && node->next != before) edit_move(node, before->region, before);
+}
+
+void tn_edit_move_to_end(tn_node *node, tn_region *r) {
+  if (r->last != node) edit_move(node, r, NULL);
 }
 
 static uint64_t edit_bits(double f) {

@@ -26,6 +26,7 @@ void tn_edit_drop_output(tn_node *node, int index);                  /* absent f
 void tn_edit_replace_uses(tn_value *from, tn_value *to);             /* every use and every region result */
 void tn_edit_erase_node(tn_node *node); /* its outputs must have no uses; erases its regions too */
 void tn_edit_move_before(tn_node *node, tn_node *before);
+void tn_edit_move_to_end(tn_node *node, tn_region *r);
 void tn_edit_set_type(tn_value *v, tn_type type);
 /* No-op when the region or one around it has the condition already. */
 void tn_edit_add_check(tn_region *region, tn_sym condition, tn_loc loc, const char *text);

@@ -12,7 +12,8 @@ enum {                     /* invariants that hold at a point of the pipeline */
        TN_HAS_ORDER = 16,
        TN_HAS_BUFFERS = 32,
        TN_HAS_PROGRAM = 64,
-       TN_HAS_LIVE = 128 /* no region that is never entered */
+       TN_HAS_LIVE = 128, /* no region that is never entered */
+       TN_HAS_NODES = 256 /* no parts: nodes stand in their graph */
 };
 /* Checks the graph, and its symbols and facts when asked for; the others say only what a pass needs, gives and breaks.
  * Works in ctx->pass. */

@@ -63,6 +63,7 @@ typedef struct tn_pass { /* what the manager hands to every pass */
 
 typedef tn_status (*tn_pass_fn)(tn_pass *p, tn_graph *g);
 
+tn_status tn_pass_flatten(tn_pass *p, tn_graph *g);   /* a split is undone */
 tn_status tn_pass_symbolize(tn_pass *p, tn_graph *g); /* unnamed dims of inputs become symbols */
 tn_status tn_pass_infer(tn_pass *p, tn_graph *g);     /* types, shapes, contents of every value */
 tn_status tn_pass_prune(tn_pass *p, tn_graph *g);     /* branches that are never taken */

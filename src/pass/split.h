@@ -7,14 +7,7 @@
 
 #include "ir/part.h"
 #include "pass/split_cluster.h"
-
-/* What a part costs and saves, in nanoseconds: the default rule for what stays static. */
-typedef struct tn_split_cost {
-  int64_t node;  /* saved by each node that is planned ahead */
-  int64_t kib;   /* saved by each KiB that needs not go through memory between two elementwise nodes of a part */
-  int64_t part;  /* paid for a part: one more entry */
-  int64_t value; /* paid for each value that crosses its boundary */
-} tn_split_cost;
+#include "pass/target.h"
 
 enum { TN_ALL_DYNAMIC = -1, TN_BY_COST = -2 };
 
@@ -27,8 +20,8 @@ typedef struct tn_split_options {
   tn_split_mode mode;
   bool symbolic_is_dynamic;     /* the target takes fixed shapes only */
   int64_t min_static_ops;       /* a static part of fewer operators becomes dynamic; TN_ALL_DYNAMIC, TN_BY_COST */
-  tn_split_cost cost;           /* of TN_BY_COST */
   tn_split_texts force_dynamic; /* patterns for nodes' names: '*' and '?' */
+  const tn_target *target;      /* NULL: "tenon" takes everything */
 } tn_split_options;
 
 extern const tn_split_options tn_split_defaults;
@@ -38,5 +31,12 @@ TN_MUST_CHECK tn_status tn_split_plan(tn_graph *g, const tn_split_options *o, tn
 /* Independent of the planner: every node is in one part, the graph of parts has no cycle, orders asked for are kept,
  * inputs, outputs and edges are complete. INTERNAL says what is wrong. */
 TN_MUST_CHECK tn_status tn_split_verify(const tn_partition_set *s);
+
+/* Each part of a graph that has several becomes a `call` whose region holds its nodes; constants stay where they are.
+ * LIMIT when that nests too deep: nothing has been changed then. The plan is used up. */
+TN_MUST_CHECK tn_status tn_split_apply(const tn_partition_set *s);
+/* Puts the nodes of all calls back where they stood: after tn_split_apply the graph is what it was. Where nodes were
+ * added to a call or taken out of it, its nodes take its place. */
+void tn_split_flatten(tn_graph *g);
 
 #endif

@@ -27,4 +27,9 @@ TN_MUST_CHECK tn_status tn_split_flow_new(tn_region *r, tn_arena *a, uint32_t *i
 const tn_node *tn_split_holder(const tn_region *r, const tn_node *node);
 int tn_split_depth(const tn_region *r);
 
+/* engine_of and refused of each node, and what that makes of kinds. `flows`: of all regions, outer before inner.
+ * UNSUPPORTED when no engine takes a node: all such nodes are reported. */
+TN_MUST_CHECK tn_status tn_split_place(tn_partition_set *s, const tn_split_options *o, const tn_split_flow *flows,
+                                       size_t n);
+
 #endif

@@ -8,10 +8,10 @@ typedef struct marker {
   tn_partition_set *s;
   const tn_split_options *o;
   tn_known *known;
-  tn_why *values; /* value id -> why it is of its kind */
-  uint8_t *kinds; /* value id -> 1 + kind; 0: not looked at */
-  bool *is_used;  /* pattern -> a node has it */
-  TN_VEC(tn_node *) nodes;
+  tn_why *values;           /* value id -> why it is of its kind */
+  uint8_t *kinds;           /* value id -> 1 + kind; 0: not looked at */
+  bool *is_used;            /* pattern -> a node has it */
+  TN_VEC(tn_node *) owners; /* nodes with regions, outer before inner */
 } marker;
 
 bool tn_split_is_const(const tn_node *node) { return strcmp(node->op->name, "const") == 0; }
@@ -99,59 +99,48 @@ static tn_part_kind mark_content(const marker *m, const tn_value *v) {
   return kind;
 }
 
-static void mark_raise(marker *m, const tn_node *node, tn_part_kind kind, tn_why why) {
-  uint8_t *have = &m->s->kind_of[node->id];
+static void mark_raise(tn_partition_set *s, const tn_node *node, tn_part_kind kind, tn_why why) {
+  uint8_t *have = &s->kind_of[node->id];
   if (kind <= *have) return;
   *have = (uint8_t)kind;
-  m->s->why[node->id] = why;
+  s->why[node->id] = why;
 }
 
 static void mark_facts(marker *m, const tn_node *node) {
   for (int i = 0; i < node->n_out; i++)
-    if (node->out[i]) mark_raise(m, node, mark_value(m, node->out[i]), m->values[node->out[i]->id]);
+    if (node->out[i]) mark_raise(m->s, node, mark_value(m, node->out[i]), m->values[node->out[i]->id]);
   for (int i = 0; i < node->n_in; i++) {
     const tn_value *v = node->in[i];
     if (!v) continue;
-    mark_raise(m, node, mark_value(m, v), m->values[v->id]);
+    mark_raise(m->s, node, mark_value(m, v), m->values[v->id]);
     if (mark_is_param(node, i))
-      mark_raise(m, node, mark_content(m, v), (tn_why){.rule = TN_WHY_PARAM, .index = i, .value = v});
+      mark_raise(m->s, node, mark_content(m, v), (tn_why){.rule = TN_WHY_PARAM, .index = i, .value = v});
   }
 }
 
 static void mark_forced(marker *m, const tn_node *node) {
-  if (node->marks && node->marks->force_dynamic) mark_raise(m, node, TN_PART_DYNAMIC, (tn_why){.rule = TN_WHY_MARK});
+  if (node->marks && node->marks->force_dynamic) mark_raise(m->s, node, TN_PART_DYNAMIC, (tn_why){.rule = TN_WHY_MARK});
   for (size_t i = 0; i < m->o->force_dynamic.n; i++) {
     const char *pattern = m->o->force_dynamic.at[i];
     if (!tn_split_matches(node->loc.name ? node->loc.name : "", pattern)) continue;
     m->is_used[i] = true;
-    mark_raise(m, node, TN_PART_DYNAMIC, (tn_why){.rule = TN_WHY_PATTERN, .index = (int32_t)i, .text = pattern});
+    mark_raise(m->s, node, TN_PART_DYNAMIC, (tn_why){.rule = TN_WHY_PATTERN, .index = (int32_t)i, .text = pattern});
   }
 }
 
 static tn_status mark_visit(void *arg, tn_node *node) {
   marker *m = arg;
   if (tn_split_is_const(node)) return TN_OK;
+  if (node->n_regions) tn_vec_push(&m->s->graph->ctx->arena, &m->owners, node);
   mark_forced(m, node);
   mark_facts(m, node);
   return TN_OK;
 }
 
-static tn_status mark_collect(void *arg, tn_node *node) {
-  marker *m = arg;
-  if (node->n_regions) tn_vec_push(&m->s->graph->ctx->arena, &m->nodes, node);
-  return TN_OK;
-}
-
-static void mark_owner(marker *m, const tn_node *owner) {
+void tn_split_mark_owner(tn_partition_set *s, const tn_node *owner) {
   for (int i = 0; i < owner->n_regions; i++)
     for (const tn_node *node = owner->regions[i]->dead ? NULL : owner->regions[i]->first; node; node = node->next)
-      mark_raise(m, owner, (tn_part_kind)m->s->kind_of[node->id], (tn_why){.rule = TN_WHY_BODY, .node = node});
-}
-
-void tn_split_mark_owners(tn_partition_set *s) {
-  marker m = {.s = s};
-  if (tn_graph_walk(s->graph, mark_collect, &m) != TN_OK) return; /* it never fails */
-  while (m.nodes.n) mark_owner(&m, m.nodes.at[--m.nodes.n]);      /* inner before outer */
+      mark_raise(s, owner, (tn_part_kind)s->kind_of[node->id], (tn_why){.rule = TN_WHY_BODY, .node = node});
 }
 
 tn_status tn_split_mark(tn_partition_set *s, const tn_split_options *o) {
@@ -167,6 +156,6 @@ tn_status tn_split_mark(tn_partition_set *s, const tn_split_options *o) {
     if (!m.is_used[i])
       return tn_fail(s->graph->ctx, TN_INVALID, (tn_loc){.kind = "option", .name = "force-dynamic"},
                      "no node has a name like '%s'", o->force_dynamic.at[i]);
-  tn_split_mark_owners(s);
+  while (m.owners.n) tn_split_mark_owner(s, m.owners.at[--m.owners.n]); /* inner before outer */
   return TN_OK;
 }

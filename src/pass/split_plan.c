@@ -3,19 +3,19 @@
 #include "pass/split_flow.h"
 #include "pass/split_mark.h"
 
-const tn_split_options tn_split_defaults = {.min_static_ops = TN_BY_COST,
-                                            .cost = {.node = 300, .kib = 100, .part = 1000, .value = 100}};
+const tn_split_options tn_split_defaults = {.min_static_ops = TN_BY_COST};
 
 typedef struct planner {
   tn_graph *g;
   const tn_split_options *o;
   tn_partition_set *s;
   tn_arena *temp;
-  uint32_t *index;  /* node id -> number in the region at hand */
-  uint32_t *listed; /* value id -> 1 + the part that listed it last, counted over all regions */
-  uint32_t n_parts; /* so far */
-  uint32_t number;  /* of the region at hand */
-  tn_split_flow flow;
+  uint32_t *index;             /* node id -> number in the region at hand */
+  uint32_t *listed;            /* value id -> 1 + the part that listed it last, counted over all regions */
+  uint32_t n_parts;            /* so far */
+  uint32_t number;             /* of the region at hand */
+  TN_VEC(tn_split_flow) flows; /* of all regions, outer before inner */
+  tn_split_flow flow;          /* of the region at hand */
   tn_split_parts parts;
   uint32_t *look; /* node -> 1 + the look that saw it: see plan_pays */
   uint32_t n_looks;
@@ -47,9 +47,14 @@ static int64_t plan_fused(const planner *p, uint32_t i, uint32_t look) {
   return f->nodes[i]->out[0] ? 2 * plan_kib(f->nodes[i]->out[0]) : 0;
 }
 
+static const tn_split_cost *plan_cost(const planner *p, const tn_node *node) {
+  const tn_target_engine *e = p->o->target ? tn_target_find(p->o->target, p->s->engine_of[node->id]) : NULL;
+  return e ? &e->cost : &tn_split_default_cost;
+}
+
 static bool plan_pays(planner *p, const uint32_t *nodes, uint32_t n) {
   const tn_split_flow *f = &p->flow;
-  const tn_split_cost *c = &p->o->cost;
+  const tn_split_cost *c = plan_cost(p, f->nodes[nodes[0]]);
   const uint32_t look = p->n_looks += 2; /* of the nodes; look + 1: of what lies outside */
   int64_t operators = 0, kib = 0, values = 0;
   for (uint32_t i = 0; i < n; i++) p->look[nodes[i]] = look;
@@ -108,9 +113,26 @@ static tn_status plan_fail_group(const planner *p, const tn_node *node) {
                  name);
 }
 
-static tn_status plan_cluster(planner *p) {
+/* Nodes of one engine and stage have one colour: the number of the first of them. */
+static uint32_t *plan_colors(const planner *p) {
   const tn_split_flow *f = &p->flow;
   uint32_t *color = TN_NEW_ARRAY(p->temp, uint32_t, f->n + 1);
+  tn_map first = {0}; /* engine and stage -> */
+  for (uint32_t i = 0; i < f->n; i++) {
+    const uint32_t id = f->nodes[i]->id;
+    uint64_t known;
+    const uint64_t key = (uint64_t)tn_intern_id(p->s->engine_of[id]) << 32 | (uint32_t)p->s->stage_of[id];
+    if (tn_map_find(&first, key, &known))
+      color[i] = (uint32_t)known;
+    else
+      tn_map_set(p->temp, &first, key, color[i] = i);
+  }
+  return color;
+}
+
+static tn_status plan_cluster(planner *p) {
+  const tn_split_flow *f = &p->flow;
+  uint32_t *color = plan_colors(p);
   uint8_t *is_dynamic = TN_NEW_ARRAY(p->temp, uint8_t, f->n + 1);
   bool is_one_color = true;
   for (uint32_t i = 0; i < f->n; i++) {
@@ -272,15 +294,14 @@ static void plan_fill_edges(planner *p, tn_partition *out) {
 static tn_status plan_region(planner *p, tn_region *r) {
   tn_arena *a = &p->g->ctx->arena;
   tn_partition out = {.region = r};
-  TN_TRY(tn_split_flow_new(r, p->temp, p->index, &p->flow));
   TN_TRY(plan_cluster(p));
   out.n_parts = p->parts.n;
   out.parts = TN_NEW_ARRAY(a, tn_part, out.n_parts + 1);
   plan_fill_nodes(p, &out);
   for (uint32_t k = 0; k < out.n_parts; k++) {
     tn_part *part = &out.parts[k];
-    part->stage = TN_NO_STAGE;
-    part->engine = "tenon";
+    part->stage = p->s->stage_of[part->nodes[0]->id];
+    part->engine = p->s->engine_of[part->nodes[0]->id];
     plan_fill_kind(p, part, p->parts.is_dynamic[k]);
     part->name = plan_name(p, k, part->kind);
   }
@@ -291,10 +312,17 @@ static tn_status plan_region(planner *p, tn_region *r) {
   return TN_OK;
 }
 
+static tn_status plan_flow(planner *p, tn_region *r) {
+  tn_split_flow flow;
+  TN_TRY(tn_split_flow_new(r, p->temp, p->index, &flow));
+  tn_vec_push(p->temp, &p->flows, flow);
+  return TN_OK;
+}
+
 static tn_status plan_visit(void *arg, tn_node *node) {
   planner *p = arg;
   for (int i = 0; i < node->n_regions; i++)
-    if (!node->regions[i]->dead) TN_TRY(plan_region(p, node->regions[i]));
+    if (!node->regions[i]->dead) TN_TRY(plan_flow(p, node->regions[i]));
   return TN_OK;
 }
 
@@ -304,11 +332,18 @@ tn_status tn_split_plan(tn_graph *g, const tn_split_options *o, tn_partition_set
   p.s->graph = g;
   p.s->part_of = TN_NEW_ARRAY(a, uint32_t, g->n_nodes + 1);
   memset(p.s->part_of, 0xff, ((size_t)g->n_nodes + 1) * sizeof(uint32_t));
+  p.s->stage_of = TN_NEW_ARRAY(a, int32_t, g->n_nodes + 1);
+  memset(p.s->stage_of, 0xff, ((size_t)g->n_nodes + 1) * sizeof(int32_t)); /* TN_NO_STAGE */
   p.index = TN_NEW_ARRAY(a, uint32_t, g->n_nodes + 1);
   p.listed = TN_NEW_ARRAY(p.temp, uint32_t, g->n_values + 1);
   TN_TRY(tn_split_mark(p.s, o));
-  TN_TRY(plan_region(&p, g->main));
+  TN_TRY(plan_flow(&p, g->main));
   TN_TRY(tn_graph_walk(g, plan_visit, &p));
+  TN_TRY(tn_split_place(p.s, o, p.flows.at, p.flows.n));
+  for (size_t i = 0; i < p.flows.n; i++) {
+    p.flow = p.flows.at[i];
+    TN_TRY(plan_region(&p, p.flow.region));
+  }
   *out = p.s;
   return TN_OK;
 }
