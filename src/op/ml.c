@@ -56,7 +56,8 @@ static tn_status ml_binarizer(tn_import *im) {
   return tn_im_done(im, tn_im2(im, "cast_like", above, im->in[0]));
 }
 
-/* A category that is not in the list gives zeros, which `zeros` allows. */
+/* A category that is not in the list gives zeros; where `zeros` is 0 it ends the run, as an index outside of its range.
+ */
 static tn_status ml_one_hot(tn_import *im) {
   const tn_attr *ints, *strings;
   int64_t zeros;
@@ -64,14 +65,19 @@ static tn_status ml_one_hot(tn_import *im) {
   TN_TRY(tn_import_get(im, "cats_int64s", TN_ATTR_INTS, &ints));
   TN_TRY(tn_import_get(im, "cats_strings", TN_ATTR_STRS, &strings));
   TN_TRY(tn_import_int(im, "zeros", 1, &zeros));
-  if (!zeros) return tn_import_fail(im, TN_UNSUPPORTED, "zeros 0: an unknown category cannot end a run");
   if ((ints && ints->n > 0) == (strings && strings->n > 0))
     return tn_import_fail(im, TN_INVALID, "one of cats_int64s and cats_strings is needed");
   const bool is_int = ints && ints->n > 0;
   tn_value *const list = is_int ? tn_import_const_i64(im, ints->ints, ints->n) : tn_ml_strings(im, strings);
   tn_value *const x = is_int ? tn_im_cast(im, im->in[0], TN_I64) : im->in[0];
   tn_value *const hit = tn_im2(im, "equal", tn_im2(im, "unsqueeze", x, tn_im_int(im, -1)), list);
-  return tn_im_done(im, tn_im_cast(im, hit, TN_F32));
+  tn_value *const y = tn_im_cast(im, hit, TN_F32);
+  if (zeros) return tn_im_done(im, y);
+  tn_node *const found = tn_import_node(im, "reduce_max", (tn_value *[]){y, tn_im_int(im, -1)}, 2, 1);
+  tn_value *const one = tn_im_float(im, 1);
+  tn_value *const none = tn_im_cast(im, tn_im2(im, "sub", one, found->out[0]), TN_I64); /* 1 where nothing was hit */
+  tn_value *const checked = tn_im2(im, "gather", tn_import_const_f32(im, (const double[]){1}, 1), none);
+  return tn_im_done(im, tn_im2(im, "mul", y, checked));
 }
 
 /* Columns of the last axis; a vector is a matrix of one row, which expanding to 1x1 makes of it. */

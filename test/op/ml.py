@@ -2,7 +2,7 @@
 """Operators of ai.onnx.ml against ONNX Runtime."""
 import numpy as np
 
-from _both import check, finish, ints, real
+from _both import check, finish, ints, real, refuse
 
 ML = dict(domain="ai.onnx.ml", version=3)
 POSTS = ("NONE", "LOGISTIC", "SOFTMAX", "SOFTMAX_ZERO", "PROBIT")
@@ -22,6 +22,8 @@ for rows in (1, 7):
     check(at, "Binarizer", [("x", x)], threshold=0.2, **ML)
     check(at, "OneHotEncoder", [("x", ints(0, 5, rows, 2))], cats_int64s=[1, 3, 4], **ML)
     check(at, "OneHotEncoder", [("x", text(*"abcabcd"[:rows]))], cats_strings=["a", "c"], **ML)
+    check(at, "OneHotEncoder", [("x", text(*"abcabca"[:rows]))], cats_strings=["a", "b", "c"], zeros=0, **ML)
+    refuse(at, "OneHotEncoder", [("x", text(*"xbcabca"[:rows]))], cats_strings=["a", "b", "c"], zeros=0, **ML)
     check(at, "ArrayFeatureExtractor", [("x", x), ("i", np.array([2, 0]))], **ML)
     check("vector", "ArrayFeatureExtractor", [("x", x[0]), ("i", np.array([2, 0]))], **ML)
     check(at, "FeatureVectorizer", [("a", x), ("b", real(rows, 2))], inputdimensions=[4, 2], **ML)
