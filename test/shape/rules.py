@@ -185,6 +185,14 @@ def test_slice_by_data_is_bounded():
         assert symbol["min"] == 0 and symbol["at_most"] == "b", symbol
 
 
+def test_slice_clamps():
+    """[s0..s4] from 0, 1, 2, 3, 4 to 5: at 4, 2, 5, 3, 6 that is 4, 1, 3, 0, 1. Nothing is demanded."""
+    body = "%o = slice(%x, $[0, 1, 2, 3, 4], $[5, 5, 5, 5, 5])"
+    expect("x: f32[a,b,c,d,e]", body, o="[min(5, a), max(0, min(5, b) - 1), max(0, min(5, c) - 2), "
+           "max(0, min(5, d) - 3), max(0, min(5, e) - 4)]")
+    expect("x: f32[4,2,5,3,6]", body, o="[4, 1, 3, 0, 1]")
+
+
 def test_slice_of_constant_sizes():
     expect("x: f32[3,1,7,4,6]", "%o = slice(%x, $[0,0,0,0,0], $[1,1,6,2,7], $[0,1,2,3,4], $[1,1,2,3,4])",
            o="[1, 1, 3, 1, 2]")

@@ -139,6 +139,16 @@ def test_data_decides_within_bounds():
     assert "non_zero" in facts.all["symbols"][symbol]["from"]
 
 
+def test_what_data_decides_is_cut():
+    """The operators behind NonZero are one dynamic part, what the inputs' sizes decide is another; alone it is the only
+    part."""
+    text = graph("x: f32[N,4]; w: f32[M,8]", '%i = non_zero(%x) at "find"\n%t = transpose(%i) at "turn"\n'
+                 '%g = gather_nd(%x, %t) at "take"\n%y = abs(%g) at "abs"\n%z = relu(%w) at "relu"')
+    out = tenon("split", "--nodes", "--min-static-ops", "1", text=text.replace("(%z: ?)", "(%y: ?, %z: ?)"))[0]
+    assert "5 nodes in 2 parts" in out and "nodes find turn take abs\n" in out and "nodes relu\n" in out, out
+    assert "1 node in 1 part" in tenon("split", text=graph("w: f32[M,8]", "%z = relu(%w)"))[0]
+
+
 def test_facts_of_the_user_take_part():
     facts = infer("x: f32[S]", "%o = reshape(%x, $[-1, 8])", assume="S % 8 == 0")
     assert facts["o"] == "[S//8, 8]" and facts.checks == set()
