@@ -6,6 +6,7 @@
 #include "base/thread.h"
 #include "driver/dump.h"
 #include "driver/gear.h"
+#include "driver/manifest.h"
 #include "driver/report.h"
 #include "ir/text.h"
 #include "rt/rt.h"
@@ -109,6 +110,12 @@ static tn_status compile_read(tn_compilation *c, const tn_compile_request *q) {
   if (compile_is_text(c->bytes)) {
     const tn_str text = {(const char *)c->bytes.ptr, c->bytes.len};
     return tn_graph_parse(&c->ctx, text, compile_folder(&c->ctx, q->path), &c->graph);
+  }
+  if (tn_is_manifest(c->bytes)) {
+    tn_manifest manifest;
+    if (!q->path) return tn_fail(&c->ctx, TN_INVALID, (tn_loc){0}, "a manifest without a folder has no parts");
+    TN_TRY(tn_manifest_read(&c->ctx, c->bytes, &manifest));
+    TN_TRY(tn_manifest_join(&c->ctx, &manifest, compile_folder(&c->ctx, q->path), &c->bytes));
   }
   TN_TRY(tn_onnx_read(&c->ctx, c->bytes, q->path, &c->model));
   if (q->keeps_unknown) tn_onnx_keep_unknown(c->model);

@@ -159,6 +159,14 @@ static void splice_write_type(const splice *s, tn_wire_out *o, tn_bytes was, con
       tn_wire_add_bytes(o, f.begin, (size_t)(f.end - f.begin));
 }
 
+tn_bytes tn_onnx_write_type(tn_ctx *ctx, tn_symtab *syms, const tn_type *t) {
+  tn_onnx_types types = {.ctx = ctx, .syms = syms};
+  const splice s = {ctx, &types};
+  tn_wire_out o = splice_out(&s);
+  if (splice_known(t)) splice_write_type(&s, &o, (tn_bytes){NULL, 0}, t);
+  return tn_wire_out_bytes(&o);
+}
+
 /* Graphs. */
 
 static const tn_type *splice_type_of(const tn_onnx_graph *g, const char *name) {

@@ -27,5 +27,7 @@ TN_MUST_CHECK tn_status tn_onnx_type_read(tn_onnx_types *ts, tn_bytes bytes, tn_
 tn_sym tn_onnx_dim_known(tn_onnx_types *ts, tn_str text);
 /* What is written as dim_param. */
 const char *tn_onnx_dim_text(tn_symtab *syms, tn_sym dim);
+/* A TypeProto; empty when the type is not known. In splice.c. */
+tn_bytes tn_onnx_write_type(tn_ctx *ctx, tn_symtab *syms, const tn_type *t);
 
 #endif
