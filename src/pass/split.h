@@ -16,12 +16,21 @@ typedef struct tn_split_texts {
   size_t n;
 } tn_split_texts;
 
+typedef struct tn_split_stage_rule {
+  int32_t stage;
+  const char *pattern; /* of nodes' names */
+} tn_split_stage_rule;
+
 typedef struct tn_split_options {
   tn_split_mode mode;
   bool symbolic_is_dynamic;     /* the target takes fixed shapes only */
   int64_t min_static_ops;       /* a static part of fewer operators becomes dynamic; TN_ALL_DYNAMIC, TN_BY_COST */
   tn_split_texts force_dynamic; /* patterns for nodes' names: '*' and '?' */
   const tn_target *target;      /* NULL: "tenon" takes everything */
+  const tn_split_stage_rule *stage_rules; /* the first that fits; they come before metadata */
+  size_t n_stage_rules;
+  int64_t n_stages; /* > 0: as many of equal work, and no other stages */
+  const char *dims; /* for that: "B=8,S=128" or NULL */
 } tn_split_options;
 
 extern const tn_split_options tn_split_defaults;

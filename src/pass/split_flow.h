@@ -23,6 +23,9 @@ typedef struct tn_split_flow {
 /* `index` has room for all ids of the graph. INVALID: a closed loop, or a name that no node or several have. */
 TN_MUST_CHECK tn_status tn_split_flow_new(tn_region *r, tn_arena *a, uint32_t *index, tn_split_flow *out);
 
+/* stage_of of the nodes of the main graph, after they were placed. INVALID names the edge that goes back. */
+TN_MUST_CHECK tn_status tn_split_stage(tn_partition_set *s, const tn_split_options *o, const tn_split_flow *f);
+
 /* The node of region r that is `node` or holds it in its regions; NULL when it lies outside. */
 const tn_node *tn_split_holder(const tn_region *r, const tn_node *node);
 int tn_split_depth(const tn_region *r);

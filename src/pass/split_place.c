@@ -108,8 +108,7 @@ static tn_status place_check_names(const placer *p) {
 }
 
 tn_status tn_split_place(tn_partition_set *s, const tn_split_options *o, const tn_split_flow *flows, size_t n) {
-  placer p = {.s = s, .o = o, .ctx = s->graph->ctx};
-  p.target = o->target ? o->target : tn_target_new(p.ctx);
+  placer p = {.s = s, .o = o, .target = o->target, .ctx = s->graph->ctx};
   s->engine_of = TN_NEW_ARRAY(&p.ctx->arena, const char *, s->graph->n_nodes + 1);
   s->refused = TN_NEW_ARRAY(&p.ctx->arena, const char *, s->graph->n_nodes + 1);
   while (n-- > 0) { /* inner before outer */

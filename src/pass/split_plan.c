@@ -48,8 +48,7 @@ static int64_t plan_fused(const planner *p, uint32_t i, uint32_t look) {
 }
 
 static const tn_split_cost *plan_cost(const planner *p, const tn_node *node) {
-  const tn_target_engine *e = p->o->target ? tn_target_find(p->o->target, p->s->engine_of[node->id]) : NULL;
-  return e ? &e->cost : &tn_split_default_cost;
+  return &tn_target_find(p->o->target, p->s->engine_of[node->id])->cost;
 }
 
 static bool plan_pays(planner *p, const uint32_t *nodes, uint32_t n) {
@@ -328,7 +327,9 @@ static tn_status plan_visit(void *arg, tn_node *node) {
 
 tn_status tn_split_plan(tn_graph *g, const tn_split_options *o, tn_partition_set **out) {
   tn_arena *a = &g->ctx->arena;
-  planner p = {.g = g, .o = o, .temp = &g->ctx->pass, .s = TN_NEW(a, tn_partition_set)};
+  tn_split_options own = *o;
+  if (!own.target) own.target = tn_target_new(g->ctx);
+  planner p = {.g = g, .o = &own, .temp = &g->ctx->pass, .s = TN_NEW(a, tn_partition_set)};
   p.s->graph = g;
   p.s->part_of = TN_NEW_ARRAY(a, uint32_t, g->n_nodes + 1);
   memset(p.s->part_of, 0xff, ((size_t)g->n_nodes + 1) * sizeof(uint32_t));
@@ -336,10 +337,11 @@ tn_status tn_split_plan(tn_graph *g, const tn_split_options *o, tn_partition_set
   memset(p.s->stage_of, 0xff, ((size_t)g->n_nodes + 1) * sizeof(int32_t)); /* TN_NO_STAGE */
   p.index = TN_NEW_ARRAY(a, uint32_t, g->n_nodes + 1);
   p.listed = TN_NEW_ARRAY(p.temp, uint32_t, g->n_values + 1);
-  TN_TRY(tn_split_mark(p.s, o));
+  TN_TRY(tn_split_mark(p.s, &own));
   TN_TRY(plan_flow(&p, g->main));
   TN_TRY(tn_graph_walk(g, plan_visit, &p));
-  TN_TRY(tn_split_place(p.s, o, p.flows.at, p.flows.n));
+  TN_TRY(tn_split_place(p.s, &own, p.flows.at, p.flows.n));
+  TN_TRY(tn_split_stage(p.s, &own, &p.flows.at[0]));
   for (size_t i = 0; i < p.flows.n; i++) {
     p.flow = p.flows.at[i];
     TN_TRY(plan_region(&p, p.flow.region));

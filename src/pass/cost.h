@@ -1,0 +1,28 @@
+/* What nodes compute and move, as formulas; and their values at sizes that the user gives. */
+#ifndef TN_PASS_COST_H
+#define TN_PASS_COST_H
+
+#include "ir/graph.h"
+
+typedef struct tn_cost {
+  tn_symtab *syms;
+  bool unknown; /* a value without a known shape was left out */
+} tn_cost;
+
+tn_sym tn_cost_bytes(tn_cost *c, const tn_value *v); /* v may be NULL: 0 */
+tn_sym tn_cost_flops(tn_cost *c, const tn_node *node);
+tn_sym tn_cost_moved(tn_cost *c, const tn_node *node); /* bytes of operands and results; a view moves none */
+
+typedef struct tn_cost_sizes { /* by number of symbol */
+  tn_symtab *syms;
+  uint32_t n;
+  bool *given;
+  int64_t *value;
+} tn_cost_sizes;
+
+tn_cost_sizes tn_cost_sizes_new(tn_symtab *syms, tn_arena *a);
+/* "B=8,S=128"; NULL: none. INVALID for what is no size or no symbol of the model. */
+TN_MUST_CHECK tn_status tn_cost_sizes_read(tn_cost_sizes *s, tn_ctx *ctx, const char *dims);
+bool tn_cost_value(tn_cost_sizes *s, tn_sym e, int64_t *out); /* false: a symbol is not given, or it has no value */
+
+#endif
