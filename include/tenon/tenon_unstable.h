@@ -51,6 +51,10 @@ typedef struct tn_tool_split_options {
   const tn_compile_options *compile;
 } tn_tool_split_options;
 tn_status tn_tool_split(const char *path, const tn_tool_split_options *o, tn_blob *out, tn_report **out_report);
+/* `tenon dump --plan`: buffers, lives, sizes, offsets; numbers where `dims` (may be NULL) gives every symbol. svg: a
+ * file for the drawing, or NULL. */
+tn_status tn_tool_plan(const char *path, const tn_compile_options *o, const char *dims, const char *svg, tn_blob *out,
+                       tn_report **out_report);
 /* `tenon opt` and `tenon dump`: input is ONNX or text IR; passes is a comma list or NULL for the whole pipeline up to
  * `stop_after` (NULL = all); output is text IR, or the program's listing when `program`. dump_dir: NN-pass.tn files. */
 typedef struct tn_tool_opt_options {

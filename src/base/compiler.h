@@ -16,8 +16,11 @@
 #define TN_SHUFFLE __builtin_shufflevector /* of two vectors, elements by constant numbers */
 #if defined(__clang__)
 #define TN_UNROLL _Pragma("clang loop unroll(full)")
+#define TN_IN_PLACE_LOOP _Pragma("clang loop vectorize(assume_safety)")
+#pragma clang diagnostic ignored "-Wpass-failed" /* of loops that call functions */
 #else
 #define TN_UNROLL _Pragma("GCC unroll 32")
+#define TN_IN_PLACE_LOOP _Pragma("GCC ivdep") /* what iteration i writes, no other iteration reads */
 #endif
 /* Zero bits below the lowest and above the highest one bit of x != 0. */
 #define TN_CTZ64(x) __builtin_ctzll(x)

@@ -54,14 +54,18 @@ enum { NORM_LANES = 16 };
       if (!j->y) continue;                                                          \
       if (j->chunk == 1) {                                                          \
         const T *s = scale + at, *b = bias ? bias + at : NULL;                      \
-        if (b)                                                                      \
+        if (b) {                                                                    \
+          TN_IN_PLACE_LOOP                                                          \
           for (int64_t i = 0; i < n; i++) y[i] = (x[i] - mean) * inv * s[i] + b[i]; \
-        else                                                                        \
+        } else {                                                                    \
+          TN_IN_PLACE_LOOP                                                          \
           for (int64_t i = 0; i < n; i++) y[i] = (x[i] - mean) * inv * s[i];        \
+        }                                                                           \
         continue;                                                                   \
       }                                                                             \
       for (int64_t c = 0; c * j->chunk < n; c++, x += j->chunk, y += j->chunk) {    \
         const T a = scale[at + c] * inv, b = bias ? bias[at + c] : (T)0;            \
+        TN_IN_PLACE_LOOP                                                            \
         for (int64_t i = 0; i < j->chunk; i++) y[i] = (x[i] - mean) * a + b;        \
       }                                                                             \
     }                                                                               \
@@ -110,7 +114,7 @@ static tn_status norm_instance(tn_kcall *k) {
   return norm_run(k, &j, x->dtype == TN_F64);
 }
 
-TN_KERNEL(instance_norm, TN_K_SIZES) {
+TN_KERNEL(instance_norm, TN_K_SIZES | TN_K_IN_PLACE_FIRST) {
   TN_TRY(norm_size(k));
   return tn_k_by_float(k, norm_instance, norm_instance);
 }
@@ -134,7 +138,7 @@ static tn_status norm_group(tn_kcall *k) {
   return norm_run(k, &j, x->dtype == TN_F64);
 }
 
-TN_KERNEL(group_norm, TN_K_SIZES) {
+TN_KERNEL(group_norm, TN_K_SIZES | TN_K_IN_PLACE_FIRST) {
   TN_TRY(norm_size(k));
   return tn_k_by_float(k, norm_group, norm_group);
 }
@@ -199,11 +203,11 @@ static tn_status norm_layer_any(tn_kcall *k, bool is_rms) {
 static tn_status norm_layer(tn_kcall *k) { return norm_layer_any(k, false); }
 static tn_status norm_rms(tn_kcall *k) { return norm_layer_any(k, true); }
 
-TN_KERNEL(layer_norm, TN_K_SIZES) {
+TN_KERNEL(layer_norm, TN_K_SIZES | TN_K_IN_PLACE_FIRST) {
   TN_TRY(norm_layer_size(k));
   return tn_k_by_float(k, norm_layer, norm_layer);
 }
-TN_KERNEL(rms_norm, TN_K_SIZES) {
+TN_KERNEL(rms_norm, TN_K_SIZES | TN_K_IN_PLACE_FIRST) {
   TN_TRY(norm_layer_size(k));
   return tn_k_by_float(k, norm_rms, norm_rms);
 }
@@ -224,6 +228,7 @@ typedef struct norm_batch {
       const T *x = (const T *)j->x + i * j->n;                          \
       T *y = (T *)j->y + i * j->n;                                      \
       const T a = as[i % j->channels], b = bs[i % j->channels];         \
+      TN_IN_PLACE_LOOP                                                  \
       for (int64_t e = 0; e < j->n; e++) y[e] = x[e] * a + b;           \
     }                                                                   \
   }
@@ -289,7 +294,7 @@ static tn_status norm_batch_run(tn_kcall *k) {
   return TN_OK;
 }
 
-TN_KERNEL(batch_norm, TN_K_SIZES) {
+TN_KERNEL(batch_norm, TN_K_SIZES | TN_K_IN_PLACE_FIRST) {
   TN_TRY(norm_size(k));
   return tn_k_by_float(k, norm_batch_run, norm_batch_run);
 }

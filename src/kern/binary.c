@@ -15,12 +15,14 @@ typedef struct binary_row {
     R *const ys = out;                                                                                             \
     (void)param;                                                                                                   \
     if (step[0] == 1 && step[1] == 1) {                                                                            \
+      TN_IN_PLACE_LOOP                                                                                             \
       for (int64_t i = 0; i < n; i++) {                                                                            \
         const T a = as[i], b = bs[i];                                                                              \
         (void)b, ys[i] = (R)(expr);                                                                                \
       }                                                                                                            \
     } else if (step[0] == 1 && step[1] == 0) {                                                                     \
       const T b = bs[0];                                                                                           \
+      TN_IN_PLACE_LOOP                                                                                             \
       for (int64_t i = 0; i < n; i++) {                                                                            \
         const T a = as[i];                                                                                         \
         (void)b, ys[i] = (R)(expr);                                                                                \
@@ -61,6 +63,7 @@ static tn_status binary_chain(tn_kcall *k, const binary_row *row) {
   if (!binary_fn(row, k->in[0]->dtype, &m)) return tn_k_no_dtype(k, 0);
   TN_TRY(tn_k_out(k, 0, rank, dims));
   if (k->n_in == 1) {
+    if (k->out[0]->data == k->in[0]->data) return TN_OK;
     tn_k_copy(k->in[0]->dtype, k->out[0]->data, 0, k->in[0]->data, 0, k->in[0]->count);
     return TN_OK;
   }
@@ -96,7 +99,7 @@ static tn_status binary_chain(tn_kcall *k, const binary_row *row) {
   static const binary_row id##_row = {.fn = {BINARY_FLOAT_SLOTS(id), BINARY_INT_SLOTS(id)}};
 #define TN_ARITH_KERNEL(id, f_expr, d_expr, i_expr, u_expr) \
   ARITH_ROW(id, f_expr, d_expr, i_expr, u_expr)             \
-  TN_KERNEL(id, TN_K_SIZES) { return binary_run(k, &id##_row); }
+  TN_KERNEL(id, TN_K_SIZES | TN_K_IN_PLACE) { return binary_run(k, &id##_row); }
 
 #define BINARY_WRAP(a, op, b) ((uint64_t)(a)op(uint64_t)(b))
 /* Division by zero gives 0 and the one overflowing quotient wraps: a kernel never traps. */
@@ -143,10 +146,10 @@ TN_ARITH_KERNEL(prelu, a < 0 ? a * b : a, a < 0 ? a * b : a, a < 0 ? BINARY_WRAP
   BINARY_FLOATS(id, f_expr, f_expr)                                                          \
   BINARY_INTS(id, i_expr, i_expr)                                                            \
   static const binary_row id##_row = {.fn = {BINARY_FLOAT_SLOTS(id), BINARY_INT_SLOTS(id)}}; \
-  TN_KERNEL(id, TN_K_SIZES) { return binary_chain(k, &id##_row); }
+  TN_KERNEL(id, TN_K_SIZES | TN_K_IN_PLACE_FIRST) { return binary_chain(k, &id##_row); }
 TN_CHAIN_KERNEL(max, BINARY_MAX(a, b), a > b ? a : b)
 TN_CHAIN_KERNEL(min, BINARY_MIN(a, b), a < b ? a : b)
-TN_KERNEL(sum, TN_K_SIZES) { return binary_chain(k, &add_row); }
+TN_KERNEL(sum, TN_K_SIZES | TN_K_IN_PLACE_FIRST) { return binary_chain(k, &add_row); }
 
 static void mean_scale(void *arg, int64_t begin, int64_t end, int worker) {
   const tn_kcall *const k = arg;
@@ -158,13 +161,15 @@ static void mean_scale(void *arg, int64_t begin, int64_t end, int worker) {
   for (int64_t i = y->dtype == TN_F32 ? end : begin; i < end; i++)
     tn_store_f64(y->dtype, y->data, i, tn_load_f64(y->dtype, y->data, i) / k->n_in);
 }
-TN_KERNEL(mean, TN_K_SIZES) {
+TN_KERNEL(mean, TN_K_SIZES | TN_K_IN_PLACE_FIRST) {
   TN_TRY(binary_chain(k, &add_row));
   tn_pool_for(k->pool, k->out[0]->count, 4096, mean_scale, k);
   return TN_OK;
 }
 
-TN_KERNEL(mod, TN_K_SIZES) { return binary_run(k, tn_k_int(k, "fmod", 0) ? &mod_trunc_row : &mod_floor_row); }
+TN_KERNEL(mod, TN_K_SIZES | TN_K_IN_PLACE) {
+  return binary_run(k, tn_k_int(k, "fmod", 0) ? &mod_trunc_row : &mod_floor_row);
+}
 
 /* Pow: the exponent may have another type; it is read as double (or int64 for integer bases). */
 static double binary_pow(double a, double b) { return b == 2 ? a * a : (b == 0.5 && a >= 0 ? sqrt(a) : pow(a, b)); }
@@ -194,7 +199,7 @@ static void pow_task(void *arg, int64_t begin, int64_t end, int worker) {
                    binary_pow(tn_load_f64(j->a->dtype, j->a->data, ia), tn_load_f64(j->b->dtype, j->b->data, ib)));
   }
 }
-TN_KERNEL(pow, TN_K_SIZES) {
+TN_KERNEL(pow, TN_K_SIZES | TN_K_IN_PLACE_FIRST) {
   if (k->in[0]->dtype == k->in[1]->dtype && tn_dtype_is_float(k->in[0]->dtype)) return binary_run(k, &pow_row);
   int rank;
   int64_t dims[TN_K_MAX_RANK];
@@ -221,7 +226,7 @@ TN_KERNEL(pow, TN_K_SIZES) {
   BINARY_LOOP(id, u64, uint64_t, uint8_t, expr)                                                                  \
   static const binary_row id##_row = {.fn = {BINARY_FLOAT_SLOTS(id), BINARY_INT_SLOTS(id), [TN_BOOL] = id##_u8}, \
                                       .to_bool = true};                                                          \
-  TN_KERNEL(id, TN_K_SIZES) { return binary_run(k, &id##_row); }
+  TN_KERNEL(id, TN_K_SIZES | TN_K_IN_PLACE) { return binary_run(k, &id##_row); }
 TN_COMPARE_KERNEL(less, a < b)
 TN_COMPARE_KERNEL(less_or_equal, a <= b)
 TN_COMPARE_KERNEL(greater, a > b)
@@ -247,13 +252,13 @@ static const binary_row equal_row = {.fn = {[TN_F32] = equal_f32,
                                             [TN_U64] = equal_u64,
                                             [TN_STR] = equal_str},
                                      .to_bool = true};
-TN_KERNEL(equal, TN_K_SIZES) { return binary_run(k, &equal_row); }
+TN_KERNEL(equal, TN_K_SIZES | TN_K_IN_PLACE) { return binary_run(k, &equal_row); }
 
 /* Logic on bool, and bits on integers. */
 #define TN_LOGIC_KERNEL(id, expr)                                   \
   BINARY_LOOP(id, u8, uint8_t, uint8_t, expr)                       \
   static const binary_row id##_row = {.fn = {[TN_BOOL] = id##_u8}}; \
-  TN_KERNEL(id, TN_K_SIZES) { return binary_run(k, &id##_row); }
+  TN_KERNEL(id, TN_K_SIZES | TN_K_IN_PLACE) { return binary_run(k, &id##_row); }
 TN_LOGIC_KERNEL(and, a &b & 1)
 TN_LOGIC_KERNEL(or, (a | b) & 1)
 TN_LOGIC_KERNEL(xor, (a ^ b) & 1)
@@ -273,7 +278,7 @@ TN_LOGIC_KERNEL(xor, (a ^ b) & 1)
                                              [TN_U64] = id##_u64}};
 #define TN_BITS_KERNEL(id, expr) \
   BITS_ROW(id, expr)             \
-  TN_KERNEL(id, TN_K_SIZES) { return binary_run(k, &id##_row); }
+  TN_KERNEL(id, TN_K_SIZES | TN_K_IN_PLACE) { return binary_run(k, &id##_row); }
 TN_BITS_KERNEL(bitwise_and, a &b)
 TN_BITS_KERNEL(bitwise_or, a | b)
 TN_BITS_KERNEL(bitwise_xor, a ^ b)
@@ -282,7 +287,7 @@ BITS_ROW(shift_left, b >= 8 * sizeof(a) ? 0 : (uint64_t)a << b)
 #define SHIFT_RIGHT_SIGNED (b < 0 || (size_t)b >= 8 * sizeof(a) ? (a < 0 ? -1 : 0) : a >> b)
 BINARY_INTS(shift_right, SHIFT_RIGHT_SIGNED, b >= 8 * sizeof(a) ? 0 : a >> b)
 static const binary_row shift_right_row = {.fn = {BINARY_INT_SLOTS(shift_right)}};
-TN_KERNEL(bit_shift, TN_K_SIZES) {
+TN_KERNEL(bit_shift, TN_K_SIZES | TN_K_IN_PLACE) {
   return binary_run(k, tn_k_str_is(k, "direction", "LEFT") ? &shift_left_row : &shift_right_row);
 }
 
@@ -304,7 +309,7 @@ WHERE_LOOP(2, uint16_t)
 WHERE_LOOP(4, uint32_t)
 WHERE_LOOP(8, uint64_t)
 WHERE_LOOP(16, where_pair)
-TN_KERNEL(where, TN_K_SIZES) {
+TN_KERNEL(where, TN_K_SIZES | TN_K_IN_PLACE) {
   int rank;
   int64_t dims[TN_K_MAX_RANK];
   const tn_dtype d = k->in[1]->dtype;
@@ -328,6 +333,7 @@ TN_KERNEL(where, TN_K_SIZES) {
     T *const ys = out;                                                                                             \
     const T *const range = param;                                                                                  \
     const T lo = range[0], hi = range[1];                                                                          \
+    TN_IN_PLACE_LOOP                                                                                               \
     for (int64_t i = 0; i < n; i++) {                                                                              \
       const T x = xs[i * step[0]];                                                                                 \
       const T y = x < lo ? lo : x;                                                                                 \
@@ -364,7 +370,7 @@ static tn_status clip_store(tn_kcall *k, tn_dtype d, void *range, int which) {
         which ? (int64_t)(UINT64_MAX >> (65 - tn_dtype_bits(d))) : -(INT64_C(1) << (tn_dtype_bits(d) - 2)) * 2);
   return TN_OK;
 }
-TN_KERNEL(clip, TN_K_SIZES) {
+TN_KERNEL(clip, TN_K_SIZES | TN_K_IN_PLACE_FIRST) {
   const tn_karg *const x = k->in[0];
   const tn_dtype work = x->dtype == TN_F16 || x->dtype == TN_BF16 ? TN_F32 : x->dtype;
   TN_TRY(tn_k_out(k, 0, x->rank, x->dims));

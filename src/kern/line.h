@@ -21,7 +21,7 @@ typedef struct tn_line_isa {
   /* y = exp(x - m), not stored when y is NULL; the sum. y may be x. */
   float (*exp_sum)(const float *x, float *y, int64_t n, float m);
   void (*scale)(float *y, int64_t n, float s);
-  /* Column by column, w of them: m = max(m, x); y = exp(x - m) and sum += y. */
+  /* Column by column, w of them: m = max(m, x); y = exp(x - m) and sum += y. y may be x. */
   void (*columns_max)(float *m, const float *x, int64_t w);
   void (*columns_exp)(float *sum, const float *x, const float *m, float *y, int64_t w);
   float (*fold[TN_N_LINE_FOLDS])(const float *x, int64_t n, float shift);

@@ -52,8 +52,8 @@ static void LINE_NAME(scale)(float *y, int64_t n, float s) {
 static void LINE_NAME(columns_max)(float *restrict m, const float *restrict x, int64_t w) {
   for (int64_t c = 0; c < w; c++) m[c] = x[c] > m[c] ? x[c] : m[c];
 }
-static void LINE_NAME(columns_exp)(float *restrict sum, const float *restrict x, const float *restrict m,
-                                   float *restrict y, int64_t w) {
+static void LINE_NAME(columns_exp)(float *restrict sum, const float *x, const float *restrict m, float *y, int64_t w) {
+  TN_IN_PLACE_LOOP
   for (int64_t c = 0; c < w; c++) {
     const float e = tn_expf(x[c] - m[c]);
     sum[c] += e;

@@ -129,6 +129,6 @@ static tn_status softmax_run(tn_kcall *k, softmax_kind kind) {
   return TN_OK;
 }
 
-TN_KERNEL(softmax, TN_K_SIZES) { return softmax_run(k, SOFTMAX_EXP); }
+TN_KERNEL(softmax, TN_K_SIZES | TN_K_IN_PLACE_FIRST) { return softmax_run(k, SOFTMAX_EXP); }
 TN_KERNEL(log_softmax, TN_K_SIZES) { return softmax_run(k, SOFTMAX_LOG); }
 TN_KERNEL(hardmax, TN_K_SIZES) { return softmax_run(k, SOFTMAX_HARD); }

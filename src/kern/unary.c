@@ -56,6 +56,7 @@ static tn_status unary_run(tn_kcall *k, const unary_row *row) {
     const double *const p = param;                                                                                 \
     (void)p;                                                                                                       \
     if (step[0] == 1) {                                                                                            \
+      TN_IN_PLACE_LOOP                                                                                             \
       for (int64_t i = 0; i < n; i++) {                                                                            \
         const T x = xs[i];                                                                                         \
         ys[i] = (R)(expr);                                                                                         \
@@ -74,7 +75,7 @@ static tn_status unary_run(tn_kcall *k, const unary_row *row) {
   static const unary_row id##_row = {.fast = TN_UNARY_##id, .f64 = id##_f64, .params = {__VA_ARGS__}};
 #define TN_UNARY_KERNEL(id, f64_expr, ...) \
   UNARY_ROW(id, f64_expr, __VA_ARGS__)     \
-  TN_KERNEL(id, TN_K_SIZES) { return unary_run(k, &id##_row); }
+  TN_KERNEL(id, TN_K_SIZES | TN_K_IN_PLACE) { return unary_run(k, &id##_row); }
 
 /* A float and signed integer operator; unsigned ones take the u_expr. */
 #define TN_NUMERIC_KERNEL(id, f64_expr, i_expr, u_expr)              \
@@ -97,7 +98,7 @@ static tn_status unary_run(tn_kcall *k, const unary_row *row) {
                                               [TN_U16] = id##_u16,   \
                                               [TN_U32] = id##_u32,   \
                                               [TN_U64] = id##_u64}}; \
-  TN_KERNEL(id, TN_K_SIZES) { return unary_run(k, &id##_row); }
+  TN_KERNEL(id, TN_K_SIZES | TN_K_IN_PLACE) { return unary_run(k, &id##_row); }
 
 static double unary_sigmoid(double x) {
   const double e = exp(-fabs(x));
@@ -170,7 +171,7 @@ TN_UNARY_KERNEL(leaky_relu, x < 0 ? p[0] * x : x, "alpha")
 TN_UNARY_KERNEL(thresholded_relu, x > p[0] ? x : 0.0, "alpha")
 TN_UNARY_KERNEL(hard_sigmoid, unary_clip01(fma(p[0], x, p[1])), "alpha", "beta")
 
-TN_KERNEL(gelu, TN_K_SIZES) {
+TN_KERNEL(gelu, TN_K_SIZES | TN_K_IN_PLACE) {
   return unary_run(k, tn_k_str_is(k, "approximate", "tanh") ? &gelu_tanh_row : &gelu_erf_row);
 }
 
@@ -201,11 +202,11 @@ static const unary_row shrink_row = {.f32 = shrink_f32,
                                               [TN_U32] = shrink_u32,
                                               [TN_U64] = shrink_u64},
                                      .params = {"lambd", "bias"}};
-TN_KERNEL(shrink, TN_K_SIZES) { return unary_run(k, &shrink_row); }
+TN_KERNEL(shrink, TN_K_SIZES | TN_K_IN_PLACE) { return unary_run(k, &shrink_row); }
 
 UNARY_LOOP(not, u8, uint8_t, uint8_t, !x)
 static const unary_row not_row = {.no_floats = true, .ints = {[TN_BOOL] = not_u8}};
-TN_KERNEL(not, TN_K_SIZES) { return unary_run(k, &not_row); }
+TN_KERNEL(not, TN_K_SIZES | TN_K_IN_PLACE) { return unary_run(k, &not_row); }
 
 UNARY_LOOP(bitwise_not, u8, uint8_t, uint8_t, ~x)
 UNARY_LOOP(bitwise_not, u16, uint16_t, uint16_t, ~x)
@@ -220,7 +221,7 @@ static const unary_row bitwise_not_row = {.no_floats = true,
                                                    [TN_U16] = bitwise_not_u16,
                                                    [TN_U32] = bitwise_not_u32,
                                                    [TN_U64] = bitwise_not_u64}};
-TN_KERNEL(bitwise_not, TN_K_SIZES) { return unary_run(k, &bitwise_not_row); }
+TN_KERNEL(bitwise_not, TN_K_SIZES | TN_K_IN_PLACE) { return unary_run(k, &bitwise_not_row); }
 
 UNARY_LOOP(isnan, f32, float, uint8_t, x != x)
 UNARY_LOOP(isnan, f64, double, uint8_t, x != x)

@@ -15,12 +15,13 @@
 
 #define UNARY_F32(id, expr)                                                                                         \
   static void UNARY_NAME(id)(const void *const *in, const int64_t *step, void *out, int64_t n, const void *param) { \
-    const float *restrict const xs = in[0];                                                                         \
-    float *restrict const ys = out;                                                                                 \
+    const float *const xs = in[0];                                                                                  \
+    float *const ys = out;                                                                                          \
     const double a = ((const double *)param)[0], b = ((const double *)param)[1];                                    \
     const float af = (float)a, bf = (float)b;                                                                       \
     (void)a, (void)b, (void)af, (void)bf;                                                                           \
     if (step[0] == 1) {                                                                                             \
+      TN_IN_PLACE_LOOP                                                                                              \
       for (int64_t i = 0; i < n; i++) {                                                                             \
         const float x = xs[i];                                                                                      \
         ys[i] = (float)(expr);                                                                                      \

@@ -21,6 +21,7 @@ typedef struct plan {
   const tn_value **all;  /* in order of appearance */
   uint32_t n_all;
   uint32_t clock;
+  bool keep_operands;
   bool *is_result;  /* buffer -> holds a result of the region of its value */
   bool *is_shared;  /* buffer -> holds values of regions inside that of its value */
   bool *is_whole;   /* value id -> begins where its root begins */
@@ -198,7 +199,7 @@ static tn_status plan_in_place(void *arg, tn_node *node) {
   uint32_t flags = 0;
   const tn_value *y = node->n_out > 0 ? node->out[0] : NULL;
   if (p->pass->place_of[node->id] != TN_PLACE_KERNEL || !y || p->out->buffer[y->id] < 0) return TN_OK;
-  if (p->pass->keep_operands || !p->pass->kernels->find(node->op->kernel, &flags)) return TN_OK;
+  if (p->keep_operands || !p->pass->kernels->find(node->op->kernel, &flags)) return TN_OK;
   const int n = flags & TN_KERNEL_IN_PLACE ? node->n_in : flags & TN_KERNEL_IN_PLACE_FIRST && node->n_in ? 1 : 0;
   for (int i = 0; i < n; i++) {
     bool whole;
@@ -277,6 +278,7 @@ static void plan_settle(plan *p) {
 tn_status tn_pass_plan(tn_pass *pass, tn_graph *g) {
   tn_arena *a = &pass->ctx->arena, *side = &pass->ctx->pass;
   plan p = {.pass = pass, .graph = g, .out = TN_NEW(a, tn_plan)};
+  p.keep_operands = pass->keep_operands || !pass->ctx->knobs.num[TN_KNOB_in_place];
   p.out->buffer = TN_NEW_ARRAY(a, int32_t, g->n_values + 1);
   p.out->view_of = TN_NEW_ARRAY(a, int32_t, g->n_values + 1);
   p.out->part = TN_NEW_ARRAY(a, tn_sym, g->n_values + 1);

@@ -37,9 +37,9 @@ TEST(split) {
 
 static void look_gather(pass_run *r) {
   part_is(r, "a", "12");
-  part_is(r, "b", "");   /* index -1: N may be 0 */
-  part_is(r, "c", "");        /* two of them */
-  part_is(r, "d", "");        /* of the inner axis */
+  part_is(r, "b", ""); /* index -1: N may be 0 */
+  part_is(r, "c", ""); /* two of them */
+  part_is(r, "d", ""); /* of the inner axis */
 }
 
 TEST(gather) {
