@@ -74,7 +74,25 @@ bool tn_binding_may_be(const tn_binding *b, uint32_t symbol, int64_t v) {
   return v >= s->min && v <= s->max && (s->multiple_of <= 1 || v % s->multiple_of == 0);
 }
 
+/* The k-th member from 1 up, the last one where there are fewer. */
+static int64_t binding_member(const tn_sym_set *set, int64_t k) {
+  int64_t v = set->lo > 1 ? set->lo : 1, last = v, in_period = 0, far;
+  const int64_t repeats = set->from > v ? set->from : v;
+  for (; v < repeats; v++) {
+    if (!tn_sym_set_has(set, v)) continue;
+    if (k-- == 0) return v;
+    last = v;
+  }
+  for (int64_t i = 0; i < set->period; i++) in_period += tn_sym_set_has(set, repeats + i);
+  if (in_period == 0) return last;
+  const int64_t turns = k / in_period;
+  k %= in_period;
+  while (!tn_sym_set_has(set, v) || k-- > 0) v++;
+  return tn_mul_i64(turns, set->period, &far) && tn_add_i64(v, far, &v) ? v : last;
+}
+
 int64_t tn_binding_number(const tn_binding *b, uint32_t symbol, int64_t k) {
+  if (b->sets && b->sets[symbol]) return binding_member(b->sets[symbol], k);
   const tn_symbol *const s = tn_sym_symbol(b->syms, symbol);
   const int64_t m = s->multiple_of > 1 ? s->multiple_of : 1;
   const int64_t from = s->min > 1 ? s->min : s->max < 1 ? s->max : 1;
@@ -121,25 +139,56 @@ static bool binding_try(tn_binding *b, const int64_t *draw) {
   return tn_binding_all_hold(b);
 }
 
-static void binding_solve(tn_binding *b) {
-  if (b->coordinates) return;
+/* Conditions on one symbol leave a set of numbers, equations among the others coordinates. */
+static void binding_solve_symbol(tn_binding *b, size_t input, tn_sym *conditions, bool *is_solved) {
+  const uint32_t symbol = b->inputs.at[input];
+  const tn_sym var = tn_sym_symbol(b->syms, symbol)->var;
+  const size_t n_wishes = b->with_wishes ? b->wishes.n : 0;
+  size_t n = 0;
+  size_t *const of = TN_NEW_ARRAY(&b->ctx->arena, size_t, b->conditions.n + n_wishes + 1);
+  for (size_t i = 0; i < b->conditions.n + n_wishes; i++) {
+    const tn_sym c = i < b->conditions.n ? b->conditions.at[i] : b->wishes.at[i - b->conditions.n];
+    if (tn_ledger_symbol(b->graph, c) != var) continue;
+    of[n] = i;
+    conditions[n++] = c;
+  }
+  bool *const solved = TN_NEW_ARRAY(&b->ctx->arena, bool, n + 1), *const implied =
+                                                                      TN_NEW_ARRAY(&b->ctx->arena, bool, n + 1);
+  tn_sym_set *const set = TN_NEW(&b->ctx->arena, tn_sym_set);
+  if (n == 0 || tn_sym_solve(b->syms, &b->ctx->arena, var, conditions, n, solved, implied, set) == 0) return;
+  b->sets[symbol] = set;
+  for (size_t i = 0; i < n; i++)
+    if (of[i] < b->conditions.n) is_solved[of[i]] = solved[i];
+}
+
+static void binding_solve(tn_binding *b, bool with_wishes) {
+  if (b->coordinates && b->with_wishes == with_wishes) return;
+  tn_arena *const a = &b->ctx->arena;
+  b->with_wishes = with_wishes;
+  b->sets = TN_NEW_ARRAY(a, const tn_sym_set *, tn_sym_n_symbols(b->syms) + 1);
+  b->coordinates = TN_NEW_ARRAY(a, tn_sym, b->inputs.n + 1);
+  bool *const is_solved = TN_NEW_ARRAY(a, bool, b->conditions.n + 1);
+  tn_sym *const conditions = TN_NEW_ARRAY(a, tn_sym, b->conditions.n + b->wishes.n + 1);
+  for (size_t i = 0; i < b->inputs.n; i++) binding_solve_symbol(b, i, conditions, is_solved);
   tn_premises *const p = tn_premises_new(b->syms);
-  for (size_t i = 0; i < b->conditions.n; i++) tn_premises_add(p, b->conditions.at[i]);
-  b->coordinates = TN_NEW_ARRAY(&b->ctx->arena, tn_sym, b->inputs.n + 1);
+  for (size_t i = 0; i < b->conditions.n; i++)
+    if (!is_solved[i]) tn_premises_add(p, b->conditions.at[i]);
   for (size_t i = 0; i < b->inputs.n; i++)
     b->coordinates[i] = tn_premises_coordinates(p, tn_sym_symbol(b->syms, b->inputs.at[i])->var);
 }
 
 bool tn_binding_find(tn_binding *b) {
   int64_t *const draw = TN_NEW_ARRAY(&b->ctx->arena, int64_t, b->inputs.n + 1);
-  binding_solve(b);
-  for (uint64_t k = 0; k < BINDING_DRAWS; k++) {
-    const uint64_t reach = 2 + k / 16;
-    for (size_t i = 0; i < b->inputs.n; i++) {
-      const int64_t at = k < 16 ? (int64_t)k : (int64_t)(tn_rng_u64(7, k * 64 + i) % reach);
-      draw[i] = tn_binding_number(b, b->inputs.at[i], at);
+  for (int pass = b->wishes.n ? 0 : 1; pass < 2; pass++) {
+    binding_solve(b, pass == 0);
+    for (uint64_t k = 0; k < BINDING_DRAWS; k++) {
+      const uint64_t reach = 2 + k / 16;
+      for (size_t i = 0; i < b->inputs.n; i++) {
+        const int64_t at = k < 16 ? (int64_t)k : (int64_t)(tn_rng_u64(7, k * 64 + i) % reach);
+        draw[i] = tn_binding_number(b, b->inputs.at[i], at);
+      }
+      if (binding_try(b, draw) && (pass || binding_wishes_hold(b))) return true;
     }
-    if (binding_try(b, draw)) return true;
   }
   return false;
 }
@@ -177,8 +226,8 @@ static void binding_draw_numbers(const tn_binding *b, uint64_t seed, uint64_t k,
 
 bool tn_binding_draw(tn_binding *b, uint64_t seed) {
   int64_t *const draw = TN_NEW_ARRAY(&b->ctx->arena, int64_t, b->inputs.n + 1);
-  binding_solve(b);
   for (int pass = b->wishes.n ? 0 : 1; pass < 2; pass++) {
+    binding_solve(b, pass == 0);
     for (uint64_t k = 0; k < BINDING_DRAWS; k++) {
       binding_draw_numbers(b, seed + (uint64_t)pass, k, draw);
       const int64_t most = BINDING_ELEMENTS * (int64_t)(1 + k / 512);
@@ -197,7 +246,7 @@ void tn_binding_shrink(tn_binding *b) {
     bool found = false;
     for (int64_t k = 0; k < BINDING_NEAR && !found; k++) {
       b->value[s] = tn_binding_number(b, s, k);
-      found = b->value[s] <= had && tn_binding_all_hold(b);
+      found = b->value[s] <= had && tn_binding_all_hold(b) && (!b->with_wishes || binding_wishes_hold(b));
     }
     if (!found) b->value[s] = had;
   }

@@ -12,9 +12,11 @@ typedef struct tn_binding {
   TN_VEC(tn_sym) wishes;                /* checks of the run that the inputs alone decide, should they be reached */
   TN_VEC(tn_sym) conditions;            /* checks that the inputs alone decide */
   TN_VEC(const tn_check *) early, late; /* the graph's checks: those behind `conditions`, and those of the run */
-  tn_sym *coordinates; /* by input: in the numbers that the equations leave free; made by the first search */
-  int64_t *value;      /* by symbol: the numbers chosen */
-  bool *bound;         /* by symbol: is it one of the inputs? */
+  tn_sym *coordinates;     /* by input: in the numbers that the equations leave free; made by the first search */
+  const tn_sym_set **sets; /* by symbol: what the conditions on it alone leave, or NULL; made with the coordinates */
+  bool with_wishes;        /* do the numbers that are searched meet the wishes too? */
+  int64_t *value;          /* by symbol: the numbers chosen */
+  bool *bound;             /* by symbol: is it one of the inputs? */
 } tn_binding;
 
 /* Collects the symbols of the inputs' dims (and of their contents, when `with_contents`) and of the early checks. */
@@ -27,7 +29,8 @@ bool tn_binding_all_hold(tn_binding *b);
 bool tn_binding_may_be(const tn_binding *b, uint32_t symbol, int64_t v);
 /* The k-th number of those a symbol may be, from 1 up where it may be that. */
 int64_t tn_binding_number(const tn_binding *b, uint32_t symbol, int64_t k);
-/* Some valid numbers, small ones first; the same each time. False when none were found. */
+/* Some valid numbers, small ones first, that meet the wishes where that can be; the same each time. False when none
+ * were found. */
 bool tn_binding_find(tn_binding *b);
 /* Valid numbers drawn from stream `seed`: mostly small, now and then 0, for elements also negative, and such that the
  * wishes hold where that can be. */

@@ -2,15 +2,27 @@
  * sizes that break it alone. */
 #include "driver/binding.h"
 #include "driver/shapes.h"
+#include "driver/sizes.h"
 #include "driver/tool.h"
+#include "ir/ledger.h"
+#include "ir/op.h"
 
-enum { CONTRACT_NEAR = 130 /* numbers tried in one symbol's place */ };
+enum {
+  CONTRACT_NEAR = 130, /* numbers tried in one symbol's place */
+  CONTRACT_PAIR = 20,  /* and in each of two */
+  CONTRACT_TRIED = 8   /* symbols of a condition */
+};
 
 typedef struct contract_row {
   tn_sym condition;
-  tn_text why; /* the nodes */
+  const tn_region *region; /* where it is checked: on entry, or when what it speaks of is known */
+  TN_VEC(size_t) checks;   /* of contract.checks: together they are the condition */
   const char *words;
-  const char *breaks; /* "H = 3", or NULL when none was found */
+  int n_breaks; /* numbers that break it, for one or two symbols; the others stay at the smallest */
+  bool breaks_alone;
+  uint32_t break_symbol[2];
+  int64_t break_number[2];
+  const tn_sym_set *set; /* the numbers that the one symbol may be, or NULL */
 } contract_row;
 
 typedef struct contract {
@@ -19,12 +31,14 @@ typedef struct contract {
   tn_symtab *syms;
   bool json;
   tn_blob *out;
-  TN_VEC(contract_row) rows;
+  TN_VEC(contract_row) rows; /* those before the run first */
+  size_t n_early;
+  TN_VEC(const tn_check *) checks;
   tn_binding at; /* the binding being tried */
 } contract;
 
 static bool contract_others_hold(contract *c, const contract_row *but) {
-  for (size_t i = 0; i < c->rows.n; i++)
+  for (size_t i = 0; i < c->n_early; i++)
     if (&c->rows.at[i] != but && !tn_binding_holds(&c->at, c->rows.at[i].condition)) return false;
   return true;
 }
@@ -32,128 +46,233 @@ static bool contract_others_hold(contract *c, const contract_row *but) {
 typedef struct contract_break {
   contract *c;
   contract_row *row;
+  uint32_t symbols[CONTRACT_TRIED]; /* of the condition */
+  int n;
 } contract_break;
 
-/* From a valid binding: another number for one symbol that breaks this condition and, if possible, no other. */
-static void contract_break_by(void *arg, uint32_t symbol) {
-  const contract_break *const b = arg;
+static void contract_break_symbol(void *arg, uint32_t symbol) {
+  contract_break *const b = arg;
+  const tn_symbol *const s = tn_sym_symbol(b->c->syms, symbol);
+  if (s->source == TN_SOURCE_DEFINED)
+    tn_sym_symbols(b->c->syms, s->definition, contract_break_symbol, b);
+  else if (b->c->at.bound[symbol] && b->n < CONTRACT_TRIED)
+    b->symbols[b->n++] = symbol;
+}
+
+/* Does the binding being tried break the condition, and is it, if possible, the only one? */
+static bool contract_breaks(const contract_break *b, const uint32_t *symbols, int n) {
   contract *const c = b->c;
-  if (!c->at.bound[symbol] || (b->row->breaks && b->row->breaks[0] != '*')) return;
-  const int64_t had = c->at.value[symbol];
-  for (int64_t k = -1; k < CONTRACT_NEAR + 64; k++) {
-    const int64_t far =
-        k < CONTRACT_NEAR ? k + 1 : (INT64_C(1) << (k - CONTRACT_NEAR < 62 ? k - CONTRACT_NEAR : 62)) + 1;
-    if (!tn_binding_may_be(&c->at, symbol, far)) continue;
-    c->at.value[symbol] = far;
-    int64_t v;
-    if (tn_sym_eval(c->syms, b->row->condition, tn_binding_env, &c->at, &v) != TN_OK || v != 0) continue;
-    const bool alone = contract_others_hold(c, b->row);
-    if (!alone && b->row->breaks) continue;
-    b->row->breaks = tn_arena_printf(&c->ctx->arena, "%s%s = %lld", alone ? "" : "*",
-                                     tn_sym_text(c->syms, tn_sym_symbol(c->syms, symbol)->var), (long long)far);
-    if (alone) break;
+  contract_row *const row = b->row;
+  int64_t v;
+  for (int i = 0; i < n; i++)
+    if (!tn_binding_may_be(&c->at, symbols[i], c->at.value[symbols[i]])) return false;
+  if (tn_sym_eval(c->syms, row->condition, tn_binding_env, &c->at, &v) != TN_OK || v != 0) return false;
+  const bool alone = contract_others_hold(c, row);
+  if (row->n_breaks && !alone) return false;
+  row->n_breaks = n;
+  row->breaks_alone = alone;
+  for (int i = 0; i < n; i++) {
+    row->break_symbol[i] = symbols[i];
+    row->break_number[i] = c->at.value[symbols[i]];
   }
-  c->at.value[symbol] = had;
+  return alone;
+}
+
+/* The k-th number to try: the first that the set lacks, near ones, powers of two. */
+static int64_t contract_far(const contract_break *b, int64_t had, int64_t k) {
+  const tn_sym_set *const set = b->row->set;
+  if (k > 0) return k <= CONTRACT_NEAR ? k - 1 : (INT64_C(1) << (k - CONTRACT_NEAR < 62 ? k - CONTRACT_NEAR : 62)) + 1;
+  int64_t v = set ? set->lo > 1 ? set->lo : 1 : had;
+  while (set && v < set->from + set->period && tn_sym_set_has(set, v)) v++;
+  return v;
+}
+
+static bool contract_break_one(const contract_break *b, uint32_t symbol) {
+  int64_t *const at = &b->c->at.value[symbol], had = *at;
+  bool found = false;
+  for (int64_t k = 0; k < CONTRACT_NEAR + 64 && !found; k++) {
+    *at = contract_far(b, had, k);
+    found = contract_breaks(b, &symbol, 1);
+  }
+  *at = had;
+  return found;
+}
+
+static bool contract_break_two(const contract_break *b, uint32_t first, uint32_t second) {
+  const uint32_t symbols[2] = {first, second};
+  int64_t *const x = &b->c->at.value[first], *const y = &b->c->at.value[second], had_x = *x, had_y = *y;
+  bool found = false;
+  for (int64_t k = 0; k < CONTRACT_PAIR * CONTRACT_PAIR && !found; k++) {
+    *x = 1 + k / CONTRACT_PAIR;
+    *y = 1 + k % CONTRACT_PAIR;
+    found = contract_breaks(b, symbols, 2);
+  }
+  *x = had_x;
+  *y = had_y;
+  return found;
+}
+
+/* From a valid binding: other numbers, for as few symbols as possible, that break this condition. */
+static void contract_break_row(contract *c, contract_row *row) {
+  contract_break b = {.c = c, .row = row};
+  bool found = false;
+  tn_sym_symbols(c->syms, row->condition, contract_break_symbol, &b);
+  for (int i = 0; i < b.n && !found; i++) found = contract_break_one(&b, b.symbols[i]);
+  for (int i = 0; i < b.n; i++)
+    for (int k = i + 1; k < b.n && !found; k++) found = contract_break_two(&b, b.symbols[i], b.symbols[k]);
 }
 
 /* Conditions. */
 
-static void contract_add_why(contract *c, contract_row *row, const tn_check *demand) {
-  const char *const name = demand->loc.name && demand->loc.name[0] ? demand->loc.name : demand->loc.op;
-  if (row->why.len) tn_text_addz(&row->why, "; ");
-  tn_text_printf(&row->why, "%s: %s", name ? name : "?", demand->text);
-  (void)c;
+static contract_row *contract_add(contract *c, const tn_region *region, tn_sym condition, const char *words) {
+  tn_vec_push(&c->ctx->arena, &c->rows, ((contract_row){.condition = condition, .region = region, .words = words}));
+  return &c->rows.at[c->rows.n - 1];
 }
 
-static contract_row *contract_add_row(contract *c, tn_sym condition, const char *words) {
-  tn_vec_push(&c->ctx->arena, &c->rows, ((contract_row){.condition = condition, .words = words}));
-  contract_row *const row = &c->rows.at[c->rows.n - 1];
-  tn_text_init(&row->why, &c->ctx->arena);
-  return row;
+/* c <= S or S <= c */
+static const char *contract_bound_words(const contract *c, tn_sym e) {
+  if (e->kind != TN_SYM_LE) return NULL;
+  const tn_sym a = e->args[0], b = e->args[1];
+  if (tn_sym_is_int(a) && tn_sym_is_var(b))
+    return tn_arena_printf(&c->ctx->arena, "%s must be at least %lld", tn_sym_text(c->syms, b), (long long)a->k);
+  if (tn_sym_is_int(b) && tn_sym_is_var(a))
+    return tn_arena_printf(&c->ctx->arena, "%s must be at most %lld", tn_sym_text(c->syms, a), (long long)b->k);
+  return NULL;
 }
 
-/* What an alternative leaves of its one symbol, in words; NULL when it does not come to that. */
-static const char *contract_alternative(contract *c, tn_sym e, tn_sym *var) {
-  tn_premises *const alone = tn_premises_new(c->syms);
-  tn_premises_add(alone, e);
-  const char *found = NULL;
-  for (size_t s = 0; s < c->at.inputs.n; s++) {
-    const tn_sym symbol = tn_sym_symbol(c->syms, c->at.inputs.at[s])->var, at = tn_premises_coordinates(alone, symbol);
-    if (at == symbol) continue;
-    if (found || (*var && *var != symbol)) return NULL;
-    *var = symbol;
-    if (tn_sym_is_int(at)) found = tn_arena_printf(&c->ctx->arena, "%lld", (long long)at->k);
-    if (at->kind == TN_SYM_ADD && at->n == 1 && at->k == 0 && at->args[0] == symbol)
-      found = tn_arena_printf(&c->ctx->arena, "a multiple of %lld", (long long)at->coefs[0]);
+/* A == 1 or A == B or B == 1 */
+static const char *contract_bcast_words(const contract *c, tn_sym e) {
+  tn_sym ones[2], same = NULL;
+  int n = 0;
+  if (e->kind != TN_SYM_OR || e->n != 3) return NULL;
+  for (uint32_t i = 0; i < 3; i++) {
+    const tn_sym q = e->args[i];
+    if (q->kind != TN_SYM_EQ) return NULL;
+    const bool first = tn_sym_is(q->args[0], 1), is_one = first || tn_sym_is(q->args[1], 1);
+    if (is_one && n < 2)
+      ones[n++] = q->args[first ? 1 : 0];
+    else
+      same = q;
   }
-  return found;
+  if (n != 2 || same != tn_sym_eq(c->syms, ones[0], ones[1])) return NULL;
+  return tn_arena_printf(&c->ctx->arena, "%s and %s must be equal, or one of them 1", tn_sym_text(c->syms, ones[0]),
+                         tn_sym_text(c->syms, ones[1]));
 }
 
-/* "H must be 1 or a multiple of 8", else the condition's text. */
-static const char *contract_words(contract *c, tn_sym e) {
-  const char *const text = tn_sym_text(c->syms, e);
-  tn_sym var = NULL;
-  const char *words = NULL;
-  if (e->kind != TN_SYM_OR) return text;
-  for (uint32_t i = 0; i < e->n; i++) {
-    const char *const one = contract_alternative(c, e->args[i], &var);
-    if (!one) return text;
-    words = words ? tn_arena_printf(&c->ctx->arena, "%s or %s", words, one) : one;
-  }
-  return words && var ? tn_arena_printf(&c->ctx->arena, "%s must be %s", tn_sym_text(c->syms, var), words) : text;
+static const char *contract_words(const contract *c, tn_sym e) {
+  const char *const bound = contract_bound_words(c, e), *const bcast = bound ? NULL : contract_bcast_words(c, e);
+  if (bound || bcast) return bound ? bound : bcast;
+  if (e->kind != TN_SYM_EQ) return tn_sym_text(c->syms, e);
+  return tn_arena_printf(&c->ctx->arena, tn_sym_is_var(e->args[0]) ? "%s must be %s" : "%s must equal %s",
+                         tn_sym_text(c->syms, e->args[0]), tn_sym_text(c->syms, e->args[1]));
 }
 
-/* S = k * S' + r in the coordinates of all conditions: one condition on S instead of those that follow from it. */
-static void contract_add_multiples(contract *c, const tn_premises *all, const tn_check *const *checks, size_t n,
-                                   bool *done) {
-  for (size_t s = 0; s < c->at.inputs.n; s++) {
-    const tn_sym var = tn_sym_symbol(c->syms, c->at.inputs.at[s])->var;
-    const tn_sym at = tn_premises_coordinates(all, var);
-    if (at->kind != TN_SYM_ADD || at->n != 1 || at->args[0] != var || at->coefs[0] < 2) continue;
-    int64_t rest = 0;
-    if (!tn_mod_i64(at->k, at->coefs[0], &rest)) continue;
-    const tn_sym k = tn_sym_int(c->syms, at->coefs[0]);
-    const tn_sym condition = tn_sym_eq(c->syms, tn_sym_mod(c->syms, var, k), tn_sym_int(c->syms, rest));
-    tn_premises *const alone = tn_premises_new(c->syms);
-    tn_premises_add(alone, condition);
-    const char *const name = tn_sym_text(c->syms, var);
-    const long long by = (long long)at->coefs[0];
-    const char *const words = rest == 0
-                                  ? tn_arena_printf(&c->ctx->arena, "%s must be a multiple of %lld", name, by)
-                                  : tn_arena_printf(&c->ctx->arena, "%s must be %lld more than a multiple of %lld",
-                                                    name, (long long)rest, by);
-    contract_row *row = NULL;
-    for (size_t i = 0; i < n; i++) {
-      if (done[i] || tn_premises_prove(alone, checks[i]->condition) != TN_TRUE) continue;
-      if (!row) row = contract_add_row(c, condition, words);
-      contract_add_why(c, row, checks[i]);
-      done[i] = true;
+static void contract_add_check(contract *c, size_t at) {
+  const tn_check *const k = c->checks.at[at];
+  contract_row *const row = contract_add(c, k->region, k->condition, contract_words(c, k->condition));
+  tn_vec_push(&c->ctx->arena, &row->checks, at);
+}
+
+/* The checks of a region on one symbol: bounds, and one row for all others that can be solved together. */
+static void contract_add_symbol(contract *c, tn_sym var, const size_t *at, size_t n, bool *done) {
+  tn_arena *const a = &c->ctx->arena;
+  tn_sym *const conditions = TN_NEW_ARRAY(a, tn_sym, n + 1);
+  size_t *const of = TN_NEW_ARRAY(a, size_t, n + 1);
+  bool *const solved = TN_NEW_ARRAY(a, bool, n + 1), *const implied = TN_NEW_ARRAY(a, bool, n + 1);
+  size_t m = 0;
+  int64_t from = tn_sym_symbol(c->syms, (uint32_t)var->k)->min;
+  for (size_t i = 0; i < n; i++) {
+    const tn_sym e = c->checks.at[at[i]]->condition;
+    if (contract_bound_words(c, e)) {
+      if (tn_sym_is_int(e->args[0]) && e->args[0]->k > from) from = e->args[0]->k;
+      contract_add_check(c, at[i]);
+      done[at[i]] = true;
+    } else {
+      of[m] = at[i];
+      conditions[m++] = e;
     }
+  }
+  tn_sizes sizes;
+  tn_sym_set *const set = TN_NEW(a, tn_sym_set);
+  if (m == 0 || tn_sym_solve(c->syms, a, var, conditions, m, solved, implied, set) == 0 ||
+      !tn_sizes_describe(c->syms, a, set, from, &sizes))
+    return;
+  const char *const words = tn_arena_printf(a, "%s must be %s", tn_sym_text(c->syms, var), sizes.words);
+  contract_row *const row = contract_add(c, c->checks.at[at[0]]->region, sizes.condition, words);
+  row->set = set;
+  for (size_t i = 0; i < m; i++) {
+    if (solved[i]) tn_vec_push(a, &row->checks, of[i]);
+    done[of[i]] |= solved[i];
+  }
+}
+
+/* Rows of the checks from `begin` to `end`, in the order of the first check that each needs. */
+static void contract_add_rows(contract *c, size_t begin, size_t end) {
+  bool *const done = TN_NEW_ARRAY(&c->ctx->arena, bool, end + 1);
+  size_t *const at = TN_NEW_ARRAY(&c->ctx->arena, size_t, end + 1);
+  for (size_t i = begin; i < end; i++) {
+    const tn_check *const first = c->checks.at[i];
+    const tn_sym var = tn_ledger_symbol(c->graph, first->condition);
+    size_t n = 0;
+    if (done[i]) continue;
+    for (size_t k = i; var && k < end; k++) {
+      const tn_check *const other = c->checks.at[k];
+      if (!done[k] && other->region == first->region && tn_ledger_symbol(c->graph, other->condition) == var)
+        at[n++] = k;
+    }
+    if (n > 0) contract_add_symbol(c, var, at, n, done);
+    if (!done[i]) contract_add_check(c, i);
   }
 }
 
 static void contract_collect(contract *c) {
-  const tn_check *const *const checks = c->at.early.at;
-  const size_t n = c->at.early.n;
-  bool *const done = TN_NEW_ARRAY(&c->ctx->arena, bool, n + 1);
-  tn_premises *const all = tn_premises_new(c->syms);
-  for (size_t i = 0; i < n; i++) tn_premises_add(all, checks[i]->condition);
-  contract_add_multiples(c, all, checks, n, done);
-  for (size_t i = 0; i < n; i++) {
-    if (done[i]) continue;
-    const tn_sym condition = checks[i]->condition;
-    const char *const words = contract_words(c, condition);
-    contract_add_why(c, contract_add_row(c, condition, words), checks[i]);
-  }
+  for (size_t i = 0; i < c->at.early.n; i++) tn_vec_push(&c->ctx->arena, &c->checks, c->at.early.at[i]);
+  contract_add_rows(c, 0, c->checks.n);
+  c->n_early = c->rows.n;
+  for (size_t i = 0; i < c->at.late.n; i++) tn_vec_push(&c->ctx->arena, &c->checks, c->at.late.at[i]);
+  contract_add_rows(c, c->at.early.n, c->checks.n);
 }
 
 /* Printing. */
 
-static const char *contract_breaks(const contract_row *row) {
-  return row->breaks ? row->breaks + (row->breaks[0] == '*') : NULL;
+static const char *contract_node(const tn_check *k) {
+  return k->loc.name && k->loc.name[0] ? k->loc.name : k->loc.op ? k->loc.op : "?";
 }
 
-static void contract_put_text(contract *c, tn_text *t, bool valid) {
+/* "then_branch of node 'If_0' (If)"; NULL for the main graph. */
+static const char *contract_region(const contract *c, const tn_region *r) {
+  const tn_node *const owner = r->owner;
+  if (!owner) return NULL;
+  const char *name = "a region";
+  for (int i = 0, k = 0; i < tn_op_n_attrs(owner->op); i++) {
+    if (owner->op->attrs[i].kind != TN_ATTR_REGION) continue;
+    if (k < owner->n_regions && owner->regions[k] == r) name = owner->op->attrs[i].name;
+    k++;
+  }
+  return tn_arena_printf(&c->ctx->arena, "%s of %s", name, tn_tool_where(c->ctx, owner));
+}
+
+static void contract_put_breaks(const contract *c, tn_text *t, const contract_row *row) {
+  for (int i = 0; i < row->n_breaks; i++)
+    tn_text_printf(t, "%s%s = %lld", i ? ", " : "",
+                   tn_sym_text(c->syms, tn_sym_symbol(c->syms, row->break_symbol[i])->var),
+                   (long long)row->break_number[i]);
+}
+
+static void contract_put_row(const contract *c, tn_text *t, const contract_row *row, const char *indent) {
+  tn_text_printf(t, "%s%s   (", indent, row->words);
+  for (size_t i = 0; i < row->checks.n; i++) {
+    const tn_check *const k = c->checks.at[row->checks.at[i]];
+    tn_text_printf(t, "%s%s: %s", i ? "; " : "", contract_node(k), k->text);
+  }
+  tn_text_addz(t, ")\n");
+  if (row->n_breaks == 0) return;
+  tn_text_printf(t, "%s  fails at ", indent);
+  contract_put_breaks(c, t, row);
+  tn_text_addz(t, "\n");
+}
+
+static void contract_put_inputs(const contract *c, tn_text *t) {
   const tn_graph *const g = c->graph;
   for (int i = 0; i < g->main->n_params; i++) {
     tn_text_printf(t, "input %s: ", g->main->params[i]->name);
@@ -168,15 +287,21 @@ static void contract_put_text(contract *c, tn_text *t, bool valid) {
     if (s->multiple_of > 1)
       tn_text_printf(t, "%s is a multiple of %lld\n", tn_sym_text(c->syms, s->var), (long long)s->multiple_of);
   }
-  for (size_t i = 0; i < c->rows.n; i++) {
-    const char *const breaks = contract_breaks(&c->rows.at[i]);
-    tn_text_printf(t, "%s   (%s)\n", c->rows.at[i].words, tn_text_z(&c->rows.at[i].why));
-    if (breaks) tn_text_printf(t, "  fails at %s\n", breaks);
+}
+
+static void contract_put_text(const contract *c, tn_text *t, bool valid) {
+  contract_put_inputs(c, t);
+  for (size_t i = 0; i < c->n_early; i++) contract_put_row(c, t, &c->rows.at[i], "");
+  if (c->n_early == 0) tn_text_addz(t, c->rows.n ? "no size is refused before the run\n" : "every size is valid\n");
+  const tn_region *in = NULL;
+  for (size_t i = c->n_early; i < c->rows.n; i++) {
+    const contract_row *const row = &c->rows.at[i];
+    const char *const where = contract_region(c, row->region);
+    if (row->region != in)
+      tn_text_printf(t, where ? "during the run, in the %s:\n" : "during the run:\n", where ? where : "");
+    in = row->region;
+    contract_put_row(c, t, row, "  ");
   }
-  for (size_t i = 0; i < c->at.late.n; i++)
-    tn_text_printf(t, "during the run: %s   (%s: %s)\n", tn_sym_text(c->syms, c->at.late.at[i]->condition),
-                   c->at.late.at[i]->loc.name ? c->at.late.at[i]->loc.name : "?", c->at.late.at[i]->text);
-  if (c->rows.n == 0) tn_text_addz(t, "every size is valid\n");
   if (!valid) {
     tn_text_addz(t, "no valid sizes were found\n");
     return;
@@ -197,7 +322,34 @@ static void contract_put_string(tn_text *t, const char *name, const char *z) {
     tn_text_addz(t, "null");
 }
 
-static void contract_put_json(contract *c, tn_text *t, bool valid) {
+static void contract_put_json_row(const contract *c, tn_text *t, const contract_row *row) {
+  contract_put_string(t, "expr", tn_sym_text(c->syms, row->condition));
+  tn_text_addz(t, ", ");
+  contract_put_string(t, "words", row->words);
+  tn_text_addz(t, ", ");
+  contract_put_string(t, "in", contract_region(c, row->region));
+  tn_text_addz(t, ", ");
+  tn_text_addz(t, "\"fails\": {");
+  for (int i = 0; i < row->n_breaks; i++) {
+    tn_text_addz(t, i ? ", " : "");
+    tn_text_json(t, tn_str_of(tn_sym_symbol(c->syms, row->break_symbol[i])->name));
+    tn_text_printf(t, ": %lld", (long long)row->break_number[i]);
+  }
+  tn_text_addz(t, "},\n   \"checks\": [");
+  for (size_t i = 0; i < row->checks.n; i++) {
+    const tn_check *const k = c->checks.at[row->checks.at[i]];
+    tn_text_addz(t, i ? ", {" : "{");
+    contract_put_string(t, "expr", tn_sym_text(c->syms, k->condition));
+    tn_text_addz(t, ", ");
+    contract_put_string(t, "node", contract_node(k));
+    tn_text_addz(t, ", ");
+    contract_put_string(t, "why", k->text);
+    tn_text_addz(t, "}");
+  }
+  tn_text_addz(t, "]}");
+}
+
+static void contract_put_json(const contract *c, tn_text *t, bool valid) {
   const tn_graph *const g = c->graph;
   tn_text_addz(t, "{\n \"inputs\": {");
   for (int i = 0; i < g->main->n_params; i++) {
@@ -211,25 +363,11 @@ static void contract_put_json(contract *c, tn_text *t, bool valid) {
   }
   tn_text_addz(t, "},\n \"conditions\": [");
   for (size_t i = 0; i < c->rows.n; i++) {
-    tn_text_addz(t, i ? ",\n  {" : "\n  {");
-    contract_put_string(t, "expr", tn_sym_text(c->syms, c->rows.at[i].condition));
-    tn_text_addz(t, ", ");
-    contract_put_string(t, "words", c->rows.at[i].words);
-    tn_text_addz(t, ", ");
-    contract_put_string(t, "why", tn_text_z(&c->rows.at[i].why));
-    tn_text_addz(t, ", ");
-    contract_put_string(t, "fails", contract_breaks(&c->rows.at[i]));
-    tn_text_addz(t, "}");
+    if (i == c->n_early) tn_text_addz(t, "],\n \"during_run\": [");
+    tn_text_addz(t, i && i != c->n_early ? ",\n  {" : "\n  {");
+    contract_put_json_row(c, t, &c->rows.at[i]);
   }
-  tn_text_addz(t, "],\n \"during_run\": [");
-  for (size_t i = 0; i < c->at.late.n; i++) {
-    tn_text_addz(t, i ? ",\n  {" : "\n  {");
-    contract_put_string(t, "expr", tn_sym_text(c->syms, c->at.late.at[i]->condition));
-    tn_text_addz(t, ", ");
-    contract_put_string(t, "why", c->at.late.at[i]->text);
-    tn_text_addz(t, "}");
-  }
-  tn_text_addz(t, "],\n \"smallest\": ");
+  tn_text_addz(t, c->rows.n == c->n_early ? "],\n \"during_run\": [],\n \"smallest\": " : "],\n \"smallest\": ");
   tn_text_addz(t, valid ? "{" : "null");
   for (size_t i = 0; valid && i < c->at.inputs.n; i++) {
     tn_text_addz(t, i ? ", " : "");
@@ -250,10 +388,7 @@ static tn_status contract_inside(tn_compilation *compilation, void *arg) {
   contract_collect(c);
   const bool valid = tn_binding_find(&c->at);
   if (valid) tn_binding_shrink(&c->at);
-  for (size_t i = 0; valid && i < c->rows.n; i++) {
-    contract_break b = {c, &c->rows.at[i]};
-    tn_sym_symbols(c->syms, c->rows.at[i].condition, contract_break_by, &b);
-  }
+  for (size_t i = 0; valid && i < c->rows.n; i++) contract_break_row(c, &c->rows.at[i]);
   tn_text t;
   tn_text_init(&t, &c->ctx->arena);
   if (c->json)

@@ -38,6 +38,30 @@ bool tn_ledger_is_early(const tn_graph *g, tn_sym e) {
   return w.early;
 }
 
+typedef struct ledger_only {
+  tn_symtab *syms;
+  tn_sym var; /* the last one seen */
+  int n;      /* changes of symbol */
+} ledger_only;
+
+static void ledger_count(void *arg, uint32_t symbol) {
+  ledger_only *const o = arg;
+  const tn_symbol *const s = tn_sym_symbol(o->syms, symbol);
+  if (s->source == TN_SOURCE_DEFINED) {
+    tn_sym_symbols(o->syms, s->definition, ledger_count, o);
+    return;
+  }
+  if (o->var != s->var) o->n++;
+  o->var = s->var;
+}
+
+tn_sym tn_ledger_symbol(const tn_graph *g, tn_sym e) {
+  ledger_only o = {.syms = g->syms};
+  if (!tn_ledger_is_early(g, e)) return NULL;
+  tn_sym_symbols(g->syms, e, ledger_count, &o);
+  return o.n == 1 ? o.var : NULL;
+}
+
 static bool ledger_counts(const tn_graph *g, const tn_check *c) {
   return c->region == g->main && tn_ledger_is_early(g, c->condition);
 }
@@ -77,35 +101,13 @@ typedef struct ledger_rest {
   TN_VEC(ledger_group) groups;
   tn_map group_of;          /* symbol and region -> group */
   ledger_conditions ranges; /* that follow from the checks of a symbol */
-  tn_sym only;              /* of the condition looked at: its one symbol, or NULL */
-  int n_symbols;
 } ledger_rest;
-
-static void ledger_count(void *arg, uint32_t symbol) {
-  ledger_rest *const m = arg;
-  const tn_symbol *const s = tn_sym_symbol(m->graph->syms, symbol);
-  if (s->source == TN_SOURCE_DEFINED) {
-    tn_sym_symbols(m->graph->syms, s->definition, ledger_count, m);
-    return;
-  }
-  if (m->only != s->var) m->n_symbols++;
-  m->only = s->var;
-}
-
-/* The one symbol of a condition that the inputs decide. */
-static tn_sym ledger_only(ledger_rest *m, tn_sym condition) {
-  m->only = NULL;
-  m->n_symbols = 0;
-  if (!tn_ledger_is_early(m->graph, condition)) return NULL;
-  tn_sym_symbols(m->graph->syms, condition, ledger_count, m);
-  return m->n_symbols == 1 ? m->only : NULL;
-}
 
 static uint64_t ledger_key(tn_sym var, const tn_region *region) { return (uint64_t)(var->k + 1) << 32 | region->id; }
 
 static void ledger_enter(ledger_rest *m, size_t check) {
   const tn_check *const c = &m->graph->checks.at[check];
-  const tn_sym var = ledger_only(m, c->condition);
+  const tn_sym var = tn_ledger_symbol(m->graph, c->condition);
   uint64_t at = m->groups.n;
   if (!var) return;
   if (!tn_map_find(&m->group_of, ledger_key(var, c->region), &at)) {

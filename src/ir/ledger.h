@@ -11,5 +11,7 @@ bool tn_ledger_implies(tn_graph *g, tn_sym condition);
 void tn_ledger_minimise(tn_graph *g);
 /* Do the inputs alone decide e? */
 bool tn_ledger_is_early(const tn_graph *g, tn_sym e);
+/* The one symbol that e speaks of, where the inputs decide that; NULL where there are more or none. */
+tn_sym tn_ledger_symbol(const tn_graph *g, tn_sym e);
 
 #endif

@@ -148,20 +148,20 @@ bool tn_premises_contradict(const tn_premises *p); /* seen to have no solution; 
 /* e in the variables the equations leave: S where S == T is T; where S % 8 == 0, S becomes 8*S with S for S // 8. */
 tn_sym tn_premises_coordinates(const tn_premises *p, tn_sym e);
 
-/* Conditions on one symbol, solved: the numbers that satisfy them all, exactly. From `from` on they repeat with `period`;
- * period 0: there is none past `from`, the symbol's range ends. */
+/* Conditions on one symbol, solved: the numbers that satisfy them all, exactly. From `from` on they repeat with
+ * `period`; period 0: there is none past `from`, the symbol's range ends. */
 typedef struct tn_sym_set {
   tn_sym var;
   int64_t lo, from, period;
   const bool *has; /* of lo, lo + 1, ..., from + period - 1 */
 } tn_sym_set;
-/* How many of n conditions could be solved: sums, quotients, remainders, min, max, bcast, comparisons, logic and choices
- * of `var` alone. solved[i] says which; implied[i], that the other solved ones that are not implied imply it. Bounded
- * work; *out lives in the arena. */
+/* How many of n conditions could be solved: sums, quotients, remainders, min, max, bcast, comparisons, logic and
+ * choices of `var` alone. solved[i] says which; implied[i], that the other solved ones that are not implied imply it.
+ * Bounded work; *out lives in the arena. */
 size_t tn_sym_solve(tn_symtab *t, tn_arena *arena, tn_sym var, const tn_sym *conditions, size_t n, bool *solved,
                     bool *implied, tn_sym_set *out);
-/* Is the condition true wherever those in `given` hold? Told apart are the cases that its symbols (at most three) are 0,
- * and that they are not; what is given first helps to read what follows. Facts stay as they are. */
+/* Is the condition true wherever those in `given` hold? Told apart are the cases that its symbols (at most three) are
+ * 0, and that they are not; what is given first helps to read what follows. Facts stay as they are. */
 bool tn_sym_prove_by_zeros(tn_symtab *t, tn_arena *arena, const tn_sym *given, size_t n, tn_sym condition);
 int64_t tn_sym_set_count(const tn_sym_set *set); /* numbers in `has` */
 bool tn_sym_set_has(const tn_sym_set *set, int64_t number);

@@ -1,11 +1,13 @@
-"""contract, why and cost on small models. The expected numbers are worked by hand."""
-# needs: numpy onnx
+"""contract, why and cost on small models. The expected numbers are worked by hand; contracts are compared with what
+ONNX Runtime runs, size by size, and with sizes computed here."""
+# needs: numpy onnx onnxruntime
 import json
 import os
 import tempfile
 
 import numpy as np
 import onnx
+import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
 from _cli import tenon
@@ -25,39 +27,186 @@ def save(folder, name, nodes, inputs, outputs, initializers=()):
     return path
 
 
-def u_net(folder):
-    """Three halvings and doublings with skips: valid where the sides are 1 or multiples of 8."""
+def u_net(folder, levels=3, by=2, ceil=True, crop=0):
+    """Halvings (or divisions by `by`) and as many enlargements, added to what was there before. Rounding up or down."""
     nodes, initializers, skips, at = [], [], [], "x"
-    for i in range(3):
-        initializers.append(weights("w%d" % i, 4, 4 if i else 3, 3, 3))
+    pool = {"kernel_shape": [by + 1] * 2, "pads": [by // 2] * 4} if ceil else {"kernel_shape": [by] * 2}
+    for i in range(levels):
+        initializers.append(weights("w%d" % i, 2, 2 if i else 1, 3, 3))
         nodes.append(helper.make_node("Conv", [at, "w%d" % i], ["c%d" % i], name="Conv_%d" % i, pads=[1] * 4))
-        nodes.append(helper.make_node("MaxPool", ["c%d" % i], ["p%d" % i], name="Pool_%d" % i, kernel_shape=[3, 3],
-                                      strides=[2, 2], pads=[1] * 4))
+        nodes.append(helper.make_node("MaxPool", ["c%d" % i], ["p%d" % i], name="Pool_%d" % i, strides=[by] * 2, **pool))
         skips.append("c%d" % i)
         at = "p%d" % i
-    for i in reversed(range(3)):
-        initializers.append(weights("t%d" % i, 4, 4, 2, 2))
-        nodes.append(helper.make_node("ConvTranspose", [at, "t%d" % i], ["u%d" % i], name="Up_%d" % i, strides=[2, 2]))
+    for i in reversed(range(levels)):
+        initializers.append(weights("t%d" % i, 2, 2, by, by))
+        nodes.append(helper.make_node("ConvTranspose", [at, "t%d" % i], ["u%d" % i], name="Up_%d" % i,
+                                      strides=[by] * 2, pads=[0, 0, crop, crop]))
         nodes.append(helper.make_node("Add", ["u%d" % i, skips[i]], ["a%d" % i], name="Add_%d" % i))
         at = "a%d" % i
-    return save(folder, "unet", nodes, [("x", ["B", 3, "H", "W"])], [at], initializers)
+    return save(folder, "unet", nodes, [("x", ["B", 1, "H", "W"])], [at], initializers)
+
+
+def u_net_takes(size, levels, by, ceil, crop):
+    """Is this side valid? With the sizes of each level."""
+    sizes = [size]
+    for _ in range(levels):
+        kernel, pad = (by + 1, by // 2) if ceil else (by, 0)
+        if sizes[-1] + 2 * pad < kernel:
+            return False
+        sizes.append((sizes[-1] + 2 * pad - kernel) // by + 1)
+    at = sizes.pop()
+    while sizes:
+        at, skip = at * by - crop, sizes.pop()
+        if at < 1 or (at != skip and 1 not in (at, skip)):
+            return False
+        at = max(at, skip)
+    return True
+
+
+def bcast(*sizes):
+    return max((s for s in sizes if s != 1), default=1)
+
+
+def holds(expr, env):
+    try:
+        return bool(eval(expr, {"__builtins__": {}, "min": min, "max": max, "bcast": bcast,
+                                "select": lambda c, a, b: a if c else b}, env))
+    except ZeroDivisionError:
+        return False
+
+
+def contract(path):
+    return json.loads(tenon("contract", path, "--json")[0])
+
+
+def says(out, env):
+    return all(holds(c["expr"], env) for c in out["conditions"])
+
+
+def words(out):
+    return [c["words"] for c in out["conditions"]]
+
+
+def check_failing(out):
+    """Each condition comes with the nodes, and with a size that breaks it alone; the smallest sizes break none."""
+    for c in out["conditions"]:
+        assert c["checks"] and all(k["node"] and k["why"] for k in c["checks"]), c
+        assert c["fails"], c
+        env = {**out["smallest"], **c["fails"]}
+        assert [d["expr"] for d in out["conditions"] if not holds(d["expr"], env)] == [c["expr"]], (c, env)
+        assert all(holds(k["expr"], out["smallest"]) for k in c["checks"]), c
+    assert says(out, out["smallest"])
 
 
 def test_contract(folder):
-    path = u_net(folder)
-    out = json.loads(tenon("contract", path, "--json")[0])
-    words = [c["words"] for c in out["conditions"]]
-    assert "H must be 1 or a multiple of 8" in words and "W must be 1 or a multiple of 8" in words, words
-    assert len(words) == 4, words
-    rows = {c["words"]: c for c in out["conditions"]}
-    assert "Add_0" in rows["H must be 1 or a multiple of 8"]["why"]
-    assert rows["H must be 1 or a multiple of 8"]["fails"] == "H = 2"
+    out = contract(u_net(folder))
+    assert words(out) == ["H must be at least 1", "H must be 1 or a multiple of 8", "W must be at least 1",
+                          "W must be 1 or a multiple of 8"], words(out)
+    row = out["conditions"][1]
+    assert row["fails"] == {"H": 2} and [k["node"] for k in row["checks"]] == ["Add_0"], row
     assert out["smallest"] == {"B": 1, "H": 1, "W": 1}
+    check_failing(out)
     nodes = [helper.make_node("Add", ["x", "y"], ["z"], name="sum")]
     free = save(folder, "free", [helper.make_node("Relu", ["x"], ["z"])], [("x", ["N"])], ["z"])
     assert "every size is valid" in tenon("contract", free)[0]
     text = tenon("contract", save(folder, "add", nodes, [("x", ["N", 8]), ("y", ["M", 8])], ["z"]))[0]
-    assert "sum: cannot broadcast dim 0" in text, text
+    assert "N and M must be equal, or one of them 1   (sum: cannot broadcast dim 0" in text, text
+    assert "  fails at N = 2, M = 3\n" in text, text
+
+
+def test_divisors(folder):
+    """Repeated division: what is said is what each size gives, 1 to 400."""
+    for levels, by, ceil, crop in [(k, 2, c, 0) for k in range(1, 7) for c in (True, False)] + [
+            (1, 3, False, 0), (2, 3, False, 0), (3, 3, False, 0), (2, 3, True, 0), (2, 2, False, 1), (3, 2, True, 1),
+            (2, 4, False, 0), (3, 2, False, 2)]:
+        out = contract(u_net(folder, levels, by, ceil, crop))
+        for h in range(1, 401):
+            want = u_net_takes(h, levels, by, ceil, crop)
+            said = says(out, {"B": 1, "H": h, "W": (out["smallest"] or {"W": 1})["W"]})
+            assert said == want, (levels, by, ceil, crop, h, words(out))
+        if out["smallest"]:
+            check_failing(out)
+        if crop == 0 and not ceil:
+            form = "H must be a multiple of %d" if levels == 1 else "H must be a positive multiple of %d"
+            assert form % by**levels in words(out), words(out)
+
+
+def onnxruntime_runs(session, feeds):
+    try:
+        session.run(None, feeds)
+        return True
+    except Exception:
+        return False
+
+
+def check_runs(path, bindings, shapes):
+    """ONNX Runtime runs a binding iff the contract allows it."""
+    out = contract(path)
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    session = onnxruntime.InferenceSession(path, options)
+    seen = set()
+    for env in bindings:
+        feeds = {n: np.zeros([eval(str(d), {}, env) for d in dims], np.float32) for n, dims in shapes}
+        ran = onnxruntime_runs(session, feeds)
+        assert says(out, env) == ran, (env, ran, words(out))
+        seen.add(ran)
+    assert seen == {True, False}, "both must occur"
+    check_failing(out)
+    return out
+
+
+def ints(name, *numbers):
+    return numpy_helper.from_array(np.array(numbers, np.int64), name)
+
+
+def test_against_onnxruntime(folder):
+    x = [("x", ["B", 1, "H", "W"])]
+    for levels, by, ceil, crop in ((2, 2, True, 0), (3, 2, False, 0), (2, 3, False, 0), (2, 2, True, 1)):
+        least = 1 if ceil else by**levels  # below, ONNX Runtime pools windows that do not fit: -1 / 2 is 0 in C
+        sides = [{"B": 1, "H": h, "W": w} for h in range(least, 41) for w in (9, 16)]
+        check_runs(u_net(folder, levels, by, ceil, crop), sides, x)
+    # tokens and a table of 20 positions, of which as many as there are tokens are taken
+    nodes = [helper.make_node("Shape", ["x"], ["n"], start=1, end=2),
+             helper.make_node("Slice", ["table", "zero", "n", "zero"], ["positions"]),
+             helper.make_node("Add", ["x", "positions"], ["y"], name="embed")]
+    path = save(folder, "tokens", nodes, [("x", ["B", "S", 4])], ["y"], [weights("table", 20, 4), ints("zero", 0)])
+    out = check_runs(path, [{"B": b, "S": s} for b in (1, 2) for s in range(1, 45)], [("x", ["B", "S", 4])])
+    assert words(out) == ["S must be at most 20"], words(out)
+    # heads of 6 that a Reshape forms, and a window
+    nodes = [helper.make_node("Reshape", ["x", "heads"], ["h"], name="heads"),
+             helper.make_node("ReduceSum", ["h", "axes"], ["s"], keepdims=0),
+             helper.make_node("Conv", ["s", "w"], ["y"], name="window", strides=[2])]
+    path = save(folder, "heads", nodes, [("x", ["B", "S"])], ["y"],
+                [ints("heads", 1, 2, -1, 6), ints("axes", 3), weights("w", 1, 2, 3)])
+    out = check_runs(path, [{"B": b, "S": s} for b in (1, 2, 3, 6) for s in range(1, 40)], [("x", ["B", "S"])])
+    # two inputs whose sizes depend on each other
+    nodes = [helper.make_node("Concat", ["x", "x"], ["xx"], axis=0, name="twice"),
+             helper.make_node("Add", ["xx", "y"], ["z"], name="sum"),
+             helper.make_node("MatMul", ["z", "w"], ["m"], name="product")]
+    shapes = [("x", ["N", "K"]), ("y", ["M", "K"])]
+    path = save(folder, "two", nodes, shapes, ["m"], [weights("w", 6, 3)])
+    bindings = [{"N": n, "M": m, "K": k} for n in range(1, 6) for m in range(1, 11) for k in (1, 3, 6)]
+    check_runs(path, bindings, shapes)
+
+
+def test_run_time_checks(folder):
+    """What only a branch demands is said apart, with the branch."""
+    def branch(name, nodes):
+        return helper.make_graph(nodes, name, [], [helper.make_tensor_value_info(name, TensorProto.FLOAT, None)])
+
+    conv = [helper.make_node("Conv", ["x", "w"], ["a"], name="window", strides=[2])]
+    nodes = [helper.make_node("ReduceSum", ["x"], ["s"], keepdims=0),
+             helper.make_node("Greater", ["s", "none"], ["c"]),
+             helper.make_node("If", ["c"], ["y"], name="choose", then_branch=branch("a", conv),
+                              else_branch=branch("b", [helper.make_node("Identity", ["x"], ["b"])]))]
+    path = save(folder, "branch", nodes, [("x", [1, 1, "S"])], ["y"], [weights("w", 1, 1, 5), weights("none")])
+    text = tenon("contract", path)[0]
+    assert "every size is valid" not in text and "no size is refused before the run" in text, text
+    assert "in the then_branch of node 'choose' (If):\n  S must be at least 5   (window: " in text, text
+    out = contract(path)
+    assert out["conditions"] == [] and out["during_run"][0]["expr"] == "5 <= S", out
+    assert out["during_run"][0]["in"] == "then_branch of node 'choose' (If)" and out["smallest"] == {"S": 5}, out
 
 
 def test_why(folder):
@@ -91,7 +240,7 @@ def test_reshape_to_nothing(folder):
              helper.make_node("Reshape", ["x", "target"], ["y"], name="Merge")]
     path = save(folder, "merge", nodes, [("x", ["B", 4, "S", 8])], ["y"], [rest, eight])
     said = tenon("contract", path)[0]
-    assert "1 <= S   (Merge: " in said and "fails at S = 0" in said, said
+    assert "S must be at least 1   (Merge: " in said and "fails at S = 0" in said, said
     assert "Merge" in tenon("run", path, "--input", "x=random:2x4x0x8", status=5)[1]
     tenon("run", path, "--input", "x=random:0x4x3x8")  # no rows at all are well
 
