@@ -46,8 +46,13 @@ typedef struct tn_tool_split_options {
   const char *target;         /* file with engines, or NULL */
   const char *const *exclude; /* engines */
   size_t n_exclude;
-  int nodes, json; /* list the nodes; print JSON */
-  int graph;       /* print the graph with its parts as calls instead */
+  int64_t n_stages;       /* > 0: as many of equal work */
+  const char *stage_file; /* or a file with lines "STAGE PATTERN"; NULL: by metadata */
+  const char *dims;       /* sizes for n_stages: "B=8,S=128" */
+  int nodes, json;        /* list the nodes; print JSON */
+  int graph;              /* print the graph with its parts as calls instead */
+  const char *dir;        /* write the parts as models there, and manifest.json */
+  int64_t gear;           /* 1 + the gear of `compile` whose sizes the inputs have; 0: `compile` has no gears */
   const tn_compile_options *compile;
 } tn_tool_split_options;
 tn_status tn_tool_split(const char *path, const tn_tool_split_options *o, tn_blob *out, tn_report **out_report);

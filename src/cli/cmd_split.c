@@ -4,9 +4,9 @@
 #include "cli/options.h"
 
 typedef struct split_flags {
-  const char *mode, *symbolic, *target;
+  const char *mode, *symbolic, *target, *dir, *stage_file, *dims;
   tn_texts force_dynamic, exclude;
-  int64_t min_static_ops;
+  int64_t min_static_ops, gear, stages;
   bool nodes, json, graph;
   tn_compile_flags compile;
 } split_flags;
@@ -16,13 +16,26 @@ static int split_check(const split_flags *f, tn_tool_split_options *o) {
     tn_cli_error("--treat-symbolic-as: '%s' is not static or dynamic", f->symbolic);
     return TN_EXIT_USAGE;
   }
+  const bool has_gears = f->compile.batch_sizes || f->compile.image_sizes || f->compile.gear_dims;
+  if (has_gears != (f->gear >= 0) || f->compile.gear_miss) {
+    tn_cli_error(f->compile.gear_miss ? "--gear-miss: parts have the sizes of one gear"
+                 : has_gears          ? "--for-gear must say which gear"
+                                      : "--for-gear without gears");
+    return TN_EXIT_USAGE;
+  }
   o->symbolic_is_dynamic = f->symbolic && strcmp(f->symbolic, "dynamic") == 0;
   return TN_OPTIONS_GO_ON;
 }
 
 int tn_cmd_split(int argc, char **argv) {
-  split_flags f = {.min_static_ops = TN_TOOL_SPLIT_BY_COST};
+  split_flags f = {.min_static_ops = TN_TOOL_SPLIT_BY_COST, .gear = -1};
   const tn_option options[] = {
+      {.letter = 'o',
+       .name = "output",
+       .arg = "DIR",
+       .text = &f.dir,
+       .help = "write the parts as ONNX models, and DIR/manifest.json"},
+      {.name = "for-gear", .arg = "N", .integer = &f.gear, .least = 0, .help = "at the sizes of gear N"},
       {.name = "mode",
        .arg = "MODE",
        .text = &f.mode,
@@ -45,10 +58,21 @@ int tn_cmd_split(int argc, char **argv) {
        .arg = "NAME",
        .list = &f.exclude,
        .help = "takes no node (\"tenon\" is the built-in one)"},
+      {.name = "stages",
+       .arg = "N",
+       .integer = &f.stages,
+       .least = 1,
+       .help = "N stages of equal work, cut where few bytes cross"},
+      {.name = "stage-file",
+       .arg = "FILE",
+       .text = &f.stage_file,
+       .help = "stages by nodes' names: lines \"STAGE PATTERN\""},
+      {.name = "dim", .arg = "B=8,S=128", .text = &f.dims, .help = "sizes at which --stages counts work"},
       {.name = "nodes", .flag = &f.nodes, .help = "list the nodes of each part"},
       {.name = "graph", .flag = &f.graph, .help = "print the graph with its parts as calls instead"},
       {.name = "json", .flag = &f.json, .help = "print JSON"},
       TN_COMPILE_ROWS(f.compile),
+      TN_GEAR_ROWS(f.compile),
   };
   static const char about[] =
       "Prints the parts that the model is cut into: static (all dims are numbers), symbolic (all dims follow from the\n"
@@ -65,9 +89,14 @@ int tn_cmd_split(int argc, char **argv) {
   o.target = f.target;
   o.exclude = f.exclude.items;
   o.n_exclude = f.exclude.n;
+  o.n_stages = f.stages;
+  o.stage_file = f.stage_file;
+  o.dims = f.dims;
   o.nodes = f.nodes;
   o.json = f.json;
   o.graph = f.graph;
+  o.dir = f.dir;
+  o.gear = f.gear + 1;
   o.compile = &compile;
   tn_blob text = {0};
   tn_report *report = NULL;

@@ -224,6 +224,7 @@ static tn_status compile_inside(tn_ctx *ctx, void *arg) {
   TN_TRY(compile_assume(c->graph, q->options));
   tn_gear_spec gears;
   TN_TRY(tn_gear_read(ctx, q->options, &gears));
+  if (q->gear) TN_TRY(tn_gear_choose(ctx, &gears, q->gear - 1));
   TN_TRY(tn_gear_narrow(c->graph, &gears));
   compile_manager m = {.c = c, .request = q, .have = TN_HAS_GRAPH};
   c->pass = (tn_pass){.ctx = ctx,

@@ -18,6 +18,7 @@ typedef struct tn_compile_request {
   bool keeps_unknown;                /* operators that nobody knows stay, as `opaque`: to infer, not to run */
   bool keep_operands;                /* no result is written over an operand */
   bool locations;                    /* in dumps */
+  int64_t gear;                      /* 1 + the gear whose sizes the inputs have; 0: none is chosen */
 } tn_compile_request;
 
 typedef struct tn_pass_time {

@@ -311,3 +311,24 @@ tn_status tn_gear_read(tn_ctx *ctx, const tn_compile_options *o, tn_gear_spec *o
   if (o->image_sizes) return gear_read_list(ctx, o, &gear_image, o->image_sizes, out);
   return o->gear_dims ? gear_read_list(ctx, o, &gear_each, o->gear_dims, out) : TN_OK;
 }
+
+tn_status tn_gear_choose(tn_ctx *ctx, tn_gear_spec *spec, int64_t gear) {
+  if (gear < 0 || gear >= (int64_t)spec->n_gears)
+    return tn_fail(ctx, TN_INVALID, (tn_loc){0}, "there is no gear %" PRId64 ": %u are given", gear, spec->n_gears);
+  tn_gear_input *inputs = TN_NEW_ARRAY(&ctx->arena, tn_gear_input, spec->n_inputs + 1);
+  const int64_t *row = spec->sizes + (size_t)gear * spec->n_columns;
+  const tn_gear_dim *d = spec->dims, *end = d + spec->n_dims; /* by input, then axis */
+  for (uint32_t i = 0; i < spec->n_inputs; i++) {
+    tn_gear_range *dims = TN_NEW_ARRAY(&ctx->arena, tn_gear_range, spec->inputs[i].rank + 1);
+    for (int j = 0; j < spec->inputs[i].rank; j++) {
+      dims[j] = spec->inputs[i].dims[j];
+      if (d < end && d->input == i && (int)d->axis == j) {
+        dims[j] = (tn_gear_range){row[d->column], row[d->column], false};
+        d++;
+      }
+    }
+    inputs[i] = (tn_gear_input){spec->inputs[i].name, spec->inputs[i].rank, dims};
+  }
+  *spec = (tn_gear_spec){.inputs = inputs, .n_inputs = spec->n_inputs};
+  return TN_OK;
+}

@@ -42,6 +42,8 @@ typedef struct tn_gear_spec {
 
 /* Reads the options into memory of the arena. INVALID with the option, the place and what was expected. */
 TN_MUST_CHECK tn_status tn_gear_read(tn_ctx *ctx, const tn_compile_options *o, tn_gear_spec *out);
+/* The input shape becomes that of one gear, and there are no gears any more. */
+TN_MUST_CHECK tn_status tn_gear_choose(tn_ctx *ctx, tn_gear_spec *spec, int64_t gear);
 /* Narrows the graph's inputs to the input shape; before any pass has run. Changes spec's input numbers to those of the
  * graph. */
 TN_MUST_CHECK tn_status tn_gear_narrow(tn_graph *g, tn_gear_spec *spec);

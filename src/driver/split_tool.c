@@ -1,4 +1,5 @@
 /* `tenon split`: the parts of a model as a table or JSON, and the graph with its parts as calls. */
+#include "driver/manifest.h"
 #include "driver/report.h"
 #include "driver/tool.h"
 #include "ir/text.h"
@@ -174,12 +175,64 @@ static tn_status split_target(split_tool *s) {
   return TN_OK;
 }
 
+/* "STAGE PATTERN" a line; '#' begins a comment. */
+static tn_status split_stage_line(split_tool *s, tn_str line, int number, tn_split_stage_rule *out, bool *out_has) {
+  size_t i = 0, end = line.len;
+  const char *hash = line.len ? memchr(line.ptr, '#', line.len) : NULL;
+  if (hash) end = (size_t)(hash - line.ptr);
+  while (end && (line.ptr[end - 1] == ' ' || line.ptr[end - 1] == '\t' || line.ptr[end - 1] == '\r')) end--;
+  while (i < end && line.ptr[i] == ' ') i++;
+  *out_has = i < end;
+  if (i == end) return TN_OK;
+  int32_t stage = 0;
+  const size_t first = i;
+  for (; i < end && line.ptr[i] >= '0' && line.ptr[i] <= '9' && stage <= TN_MAX_STAGE; i++)
+    stage = stage * 10 + (line.ptr[i] - '0');
+  const size_t digits = i - first;
+  while (i < end && (line.ptr[i] == ' ' || line.ptr[i] == '\t')) i++;
+  if (!digits || stage > TN_MAX_STAGE || i == first + digits || i == end)
+    return tn_fail(s->ctx, TN_INVALID, (tn_loc){.kind = "line", .index = number}, "expected 'STAGE PATTERN'");
+  *out = (tn_split_stage_rule){stage, tn_arena_copy_str(&s->ctx->arena, (tn_str){line.ptr + i, end - i})};
+  return TN_OK;
+}
+
+static tn_status split_stage_lines(split_tool *s, tn_str text) {
+  TN_VEC(tn_split_stage_rule) rules = {0};
+  int number = 0;
+  for (size_t at = 0; at < text.len;) {
+    const char *newline = memchr(text.ptr + at, '\n', text.len - at);
+    const size_t end = newline ? (size_t)(newline - text.ptr) : text.len;
+    tn_split_stage_rule rule;
+    bool has_rule;
+    TN_TRY(split_stage_line(s, (tn_str){text.ptr + at, end - at}, ++number, &rule, &has_rule));
+    if (has_rule) tn_vec_push(&s->ctx->arena, &rules, rule);
+    at = end + 1;
+  }
+  s->plan.stage_rules = rules.at;
+  s->plan.n_stage_rules = rules.n;
+  return TN_OK;
+}
+
+static tn_status split_stages(split_tool *s) {
+  tn_str text;
+  s->plan.n_stages = s->o->n_stages;
+  s->plan.dims = s->o->dims;
+  if (!s->o->stage_file) return TN_OK;
+  TN_TRY(split_map(s, s->o->stage_file, &text));
+  const char *model = s->ctx->file;
+  s->ctx->file = s->o->stage_file;
+  const tn_status status = split_stage_lines(s, text);
+  s->ctx->file = model;
+  return status;
+}
+
 static tn_status split_options(split_tool *s) {
   s->plan = tn_split_defaults;
   s->plan.symbolic_is_dynamic = s->o->symbolic_is_dynamic != 0;
   s->plan.min_static_ops = s->o->min_static_ops;
   s->plan.force_dynamic = (tn_split_texts){s->o->force_dynamic, s->o->n_force_dynamic};
   TN_TRY(split_target(s));
+  TN_TRY(split_stages(s));
   return split_mode(s);
 }
 
@@ -198,6 +251,9 @@ static tn_status split_inside(tn_compilation *c, void *arg) {
     TN_TRY(tn_split_apply(set));
     TN_TRY(tn_verify(c->graph, TN_HAS_GRAPH | TN_HAS_SYMBOLS | TN_HAS_FACTS));
     tn_graph_print(c->graph, &t, TN_PRINT_ALL | TN_PRINT_LOCATIONS);
+  } else if (s->o->dir) {
+    if (!c->model) return tn_fail(s->ctx, TN_UNSUPPORTED, (tn_loc){0}, "parts are written from ONNX models only");
+    TN_TRY(tn_manifest_write(c->model, set, s->o->dir, &t));
   } else if (s->o->json)
     split_put_json(s, &t);
   else
@@ -215,8 +271,12 @@ tn_status tn_tool_split(const char *path, const tn_tool_split_options *o, tn_blo
     (void)status;
     return tn_report_error(out_report, &err);
   }
-  const tn_compile_request q = {
-      .allocator = tn_allocator_system(), .path = path, .options = o->compile, .stop_after = "infer", .max_edits = -1};
+  const tn_compile_request q = {.allocator = tn_allocator_system(),
+                                .path = path,
+                                .options = o->compile,
+                                .stop_after = "infer",
+                                .max_edits = -1,
+                                .gear = o->gear};
   split_tool s = {.o = o, .out = out};
   return tn_tool_finish(&c, tn_compilation_run(&c, &q), split_inside, &s, out_report);
 }
