@@ -114,18 +114,19 @@ static void ops_put_row(tn_text *t, const info_tool *tool, const tn_onnx_row *ro
   const tn_op *op = row->op ? row->op : &refused;
   const char *kernel = op->kernel ? op->kernel : op->traits & TN_TRAIT_CONTROL ? "(control)" : "-";
   const char *value = op->value ? "yes" : "no";
+  const int shape_class = row->op ? tn_op_shape_class(row->op) : 4;
   if (tool->json) {
     tn_text_printf(t, "%s  {\"domain\": \"%s\", \"name\": \"%s\", \"since\": %d, \"last\": %s, \"op\": \"%s\", ",
                    first ? "" : ",\n", domain, row->name, row->since, last[0] ? last : "null", op->name);
-    tn_text_printf(t, "\"accuracy\": \"%s\", \"kernel\": %s%s%s, \"value_rule\": %s}", ops_accuracy(t, op),
-                   op->kernel ? "\"" : "", op->kernel ? op->kernel : "null", op->kernel ? "\"" : "",
-                   op->value ? "true" : "false");
+    tn_text_printf(t, "\"accuracy\": \"%s\", \"kernel\": %s%s%s, \"class\": %d, \"value_rule\": %s}",
+                   ops_accuracy(t, op), op->kernel ? "\"" : "", op->kernel ? op->kernel : "null",
+                   op->kernel ? "\"" : "", shape_class, op->value ? "true" : "false");
   } else if (tool->markdown) {
-    tn_text_printf(t, "| %s | %s | %d-%s | %s | %s | %s | %s | %s |\n", domain, row->name, row->since, last, op->name,
-                   kernel, ops_accuracy(t, op), value, op->doc ? op->doc : "");
+    tn_text_printf(t, "| %s | %s | %d-%s | %s | %s | %s | %d | %s | %s |\n", domain, row->name, row->since, last,
+                   op->name, kernel, ops_accuracy(t, op), shape_class, value, op->doc ? op->doc : "");
   } else {
-    tn_text_printf(t, "%-12s %-28s %3d-%-3s %-24s %-24s %s\n", domain, row->name, row->since, last, op->name, kernel,
-                   ops_accuracy(t, op));
+    tn_text_printf(t, "%-12s %-28s %3d-%-3s %-24s %-24s %-10s class %d%s\n", domain, row->name, row->since, last,
+                   op->name, kernel, ops_accuracy(t, op), shape_class, op->value ? ", values" : "");
   }
 }
 
@@ -136,8 +137,8 @@ static tn_status ops_write(tn_compilation *c, void *arg) {
   if (tool->json) tn_text_addz(&t, "[\n");
   if (tool->markdown)
     tn_text_addz(&t,
-                 "| domain | operator | opsets | as | kernel | accuracy | value rule | meaning "
-                 "|\n|---|---|---|---|---|---|---|---|\n");
+                 "| domain | operator | opsets | as | kernel | accuracy | class | value rule | meaning "
+                 "|\n|---|---|---|---|---|---|---|---|---|\n");
   for (int i = 0; i < tn_onnx_count(); i++) ops_put_row(&t, tool, tn_onnx_at(i), i == 0);
   if (tool->json) tn_text_addz(&t, "\n]\n");
   return tn_blob_copy((tn_str){tn_text_z(&t), t.len}, tool->out);

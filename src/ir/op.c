@@ -20,6 +20,13 @@ const tn_op *tn_op_find(const char *name) {
   return NULL;
 }
 
+int tn_op_shape_class(const tn_op *op) {
+  if (op->sizes != TN_SIZES_TOLD) return op->sizes == TN_SIZES_BOUND ? 3 : 4;
+  for (int i = 0; i < TN_MAX_PORTS && op->in[i].name; i++)
+    if (op->in[i].flags & TN_PORT_SHAPES) return 2;
+  return 1;
+}
+
 int tn_op_n_attrs(const tn_op *op) {
   int n = 0;
   while (n < TN_MAX_ATTRS && op->attrs[n].name) n++;

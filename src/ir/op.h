@@ -28,7 +28,8 @@ enum { /* port flags */
        TN_PORT_VARIADIC = 2, /* the last port: any number >= 1 (or >= 0 with OPTIONAL) */
        TN_PORT_ANY_KIND = 4, /* also sequences, optionals, maps */
        TN_PORT_SEQUENCE = 8, /* a sequence (or, as the operator wants, an optional or map) */
-       TN_PORT_MIXED = 16    /* VARIADIC whose members may differ in element type */
+       TN_PORT_MIXED = 16,   /* VARIADIC whose members may differ in element type */
+       TN_PORT_SHAPES = 32   /* inputs: the elements decide the results' shapes */
 };
 
 typedef struct tn_port {
@@ -72,6 +73,12 @@ enum {                           /* traits */
        TN_TRAIT_HOST = 64     /* shape arithmetic: cheap, small data */
 };
 
+typedef enum tn_sizes {                 /* who decides the sizes of results */
+                        TN_SIZES_TOLD,  /* shapes, attributes and the inputs that are SHAPES */
+                        TN_SIZES_BOUND, /* data, within bounds that those give */
+                        TN_SIZES_OPEN   /* the run alone */
+} tn_sizes;
+
 typedef enum tn_view_part { /* results that are elements of operand 0 which may lie together (pass/part.c) */
                             TN_PART_NONE,
                             TN_PART_SPLIT, /* one after another along `axis` */
@@ -104,6 +111,7 @@ typedef struct tn_op {
   uint32_t traits;
   int (*axis)(const tn_node *node, int input, int axis); /* ir/axis.h; NULL: by the traits */
   tn_view_part part;
+  tn_sizes sizes;
   tn_accuracy accuracy;
   const char *doc;
 } tn_op;
@@ -118,6 +126,9 @@ const tn_op *tn_op_at(int i);                                     /* sorted by n
 int tn_op_attr_index(const tn_op *op, const char *name);          /* -1 when absent */
 const tn_attr *tn_op_attr(const tn_node *node, const char *name); /* NULL when absent, or not in the schema */
 int tn_op_n_attrs(const tn_op *op);
+/* What the shapes of results follow from. 1: shapes and attributes; 2: elements of inputs too; 3: data, within bounds;
+ * 4: the run alone. */
+int tn_op_shape_class(const tn_op *op);
 bool tn_attr_row_default(const tn_attr_row *row, tn_attr *out); /* false when the row has none */
 /* The port that serves input (output) i; a last VARIADIC port serves all that follow. NULL when there is none. */
 const tn_port *tn_op_in_port(const tn_op *op, int i);

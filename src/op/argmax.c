@@ -152,7 +152,7 @@ static tn_status top_k_eval(tn_eval *e) {
 }
 TN_OP(top_k){
     .name = "top_k",
-    .in = {{"x", TN_SET_NUMBERS, "T"}, {"k", TN_SET(I64)}},
+    .in = {{"x", TN_SET_NUMBERS, "T"}, {"k", TN_SET(I64), NULL, TN_PORT_SHAPES}},
     .out = {{"values", TN_SET_NUMBERS, "T"}, {"indices", TN_SET(I64)}},
     .attrs = {{"axis", TN_ATTR_INT, .i = -1}, {"largest", TN_ATTR_INT, .i = 1}, {"sorted", TN_ATTR_INT, .i = 1}},
     .type = top_k_type,

@@ -216,7 +216,7 @@ static tn_status split_eval(tn_eval *e) {
 }
 TN_OP(split){
     .name = "split",
-    .in = {{"input", 0, "T"}, {"split", TN_SET(I64), NULL, TN_PORT_OPTIONAL}},
+    .in = {{"input", 0, "T"}, {"split", TN_SET(I64), NULL, TN_PORT_OPTIONAL | TN_PORT_SHAPES}},
     .out = {{"outputs", 0, "T", TN_PORT_VARIADIC}},
     .attrs = {{"axis", TN_ATTR_INT, .i = 0, .has_default = true}, {"num_outputs", TN_ATTR_INT}},
     .type = tn_type_as_input,

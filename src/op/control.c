@@ -189,7 +189,7 @@ static tn_status if_simplify(tn_rewrite *w) {
 
 TN_OP(if){
     .name = "if",
-    .in = {{"cond", TN_SET(BOOL)}},
+    .in = {{"cond", TN_SET(BOOL), NULL, TN_PORT_SHAPES}},
     .out = {{"outputs", 0, NULL, TN_PORT_OPTIONAL | TN_PORT_VARIADIC | TN_PORT_ANY_KIND | TN_PORT_MIXED}},
     .attrs = {{"then_branch", TN_ATTR_REGION}, {"else_branch", TN_ATTR_REGION}},
     .n_regions = 2,
@@ -198,6 +198,7 @@ TN_OP(if){
     .eval = if_eval,
     .simplify = if_simplify,
     .traits = TN_TRAIT_CONTROL,
+    .sizes = TN_SIZES_BOUND,
     .accuracy = {TN_ACC_EXACT, 0},
     .doc = "the results of one of two regions",
 };
@@ -364,8 +365,8 @@ static tn_status loop_eval(tn_eval *e) {
 
 TN_OP(loop){
     .name = "loop",
-    .in = {{"M", TN_SET(I64), NULL, TN_PORT_OPTIONAL},
-           {"cond", TN_SET(BOOL), NULL, TN_PORT_OPTIONAL},
+    .in = {{"M", TN_SET(I64), NULL, TN_PORT_OPTIONAL | TN_PORT_SHAPES},
+           {"cond", TN_SET(BOOL), NULL, TN_PORT_OPTIONAL | TN_PORT_SHAPES},
            {"v_initial", 0, NULL, TN_PORT_OPTIONAL | TN_PORT_VARIADIC | TN_PORT_ANY_KIND | TN_PORT_MIXED}},
     .out = {{"v_final_and_scan_outputs", 0, NULL,
              TN_PORT_OPTIONAL | TN_PORT_VARIADIC | TN_PORT_ANY_KIND | TN_PORT_MIXED}},
@@ -375,6 +376,7 @@ TN_OP(loop){
     .shape = loop_shape,
     .eval = loop_eval,
     .traits = TN_TRAIT_CONTROL,
+    .sizes = TN_SIZES_BOUND,
     .accuracy = {TN_ACC_EXACT, 0},
     .doc = "rounds of a region, at most M and while its condition holds; carries values, stacks others",
 };

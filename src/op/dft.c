@@ -144,8 +144,8 @@ static tn_status dft_eval(tn_eval *e) {
 TN_OP(dft){
     .name = "dft",
     .in = {{"input", TN_SET_FLOATS, "T1"},
-           {"dft_length", DFT_INTS, NULL, TN_PORT_OPTIONAL},
-           {"axis", TN_SET(I64), NULL, TN_PORT_OPTIONAL}},
+           {"dft_length", DFT_INTS, NULL, TN_PORT_OPTIONAL | TN_PORT_SHAPES},
+           {"axis", TN_SET(I64), NULL, TN_PORT_OPTIONAL | TN_PORT_SHAPES}},
     .out = {{"output", TN_SET_FLOATS, "T1"}},
     .attrs = {{"inverse", TN_ATTR_INT, .has_default = true}, {"onesided", TN_ATTR_INT, .has_default = true}},
     .type = tn_type_as_input,
@@ -231,9 +231,9 @@ static tn_status stft_eval(tn_eval *e) {
 TN_OP(stft){
     .name = "stft",
     .in = {{"signal", TN_SET_FLOATS, "T1"},
-           {"frame_step", DFT_INTS, "T2"},
+           {"frame_step", DFT_INTS, "T2", TN_PORT_SHAPES},
            {"window", TN_SET_FLOATS, "T1", TN_PORT_OPTIONAL},
-           {"frame_length", DFT_INTS, "T2", TN_PORT_OPTIONAL}},
+           {"frame_length", DFT_INTS, "T2", TN_PORT_OPTIONAL | TN_PORT_SHAPES}},
     .out = {{"output", TN_SET_FLOATS, "T1"}},
     .attrs = {{"onesided", TN_ATTR_INT, .i = 1}},
     .type = tn_type_as_input,
@@ -301,8 +301,8 @@ static tn_status mel_eval(tn_eval *e) {
 
 TN_OP(mel_weight_matrix){
     .name = "mel_weight_matrix",
-    .in = {{"num_mel_bins", DFT_INTS, "T1"},
-           {"dft_length", DFT_INTS, "T1"},
+    .in = {{"num_mel_bins", DFT_INTS, "T1", TN_PORT_SHAPES},
+           {"dft_length", DFT_INTS, "T1", TN_PORT_SHAPES},
            {"sample_rate", DFT_INTS, "T1"},
            {"lower_edge_hertz", TN_SET_FLOATS, "T2"},
            {"upper_edge_hertz", TN_SET_FLOATS, "T2"}},

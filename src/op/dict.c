@@ -102,6 +102,7 @@ TN_OP(map_split){
     .eval = dict_split_eval,
     .kernel = "map_split",
     .traits = TN_TRAIT_PURE,
+    .sizes = TN_SIZES_OPEN,
     .accuracy = {TN_ACC_EXACT, 0},
     .doc = "the keys and the values of a map",
 };

@@ -192,7 +192,7 @@ static tn_status grid_affine_eval(tn_eval *e) {
 
 TN_OP(affine_grid){
     .name = "affine_grid",
-    .in = {{"theta", TN_SET_FLOATS, "T1", .rank = 3}, {"size", TN_SET(I64), NULL, 0}},
+    .in = {{"theta", TN_SET_FLOATS, "T1", .rank = 3}, {"size", TN_SET(I64), NULL, TN_PORT_SHAPES}},
     .out = {{"grid", TN_SET_FLOATS, "T1", 0}},
     .attrs = {{"align_corners", TN_ATTR_INT, .has_default = true}},
     .type = tn_type_as_input,

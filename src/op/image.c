@@ -70,6 +70,7 @@ TN_OP(image_decoder){
     .eval = image_decoder_eval,
     .kernel = "image_decoder",
     .traits = TN_TRAIT_PURE,
+    .sizes = TN_SIZES_OPEN,
     .accuracy = {TN_ACC_EXACT, 0},
     .doc = "pixels of a BMP, PNM, JPEG, PNG, TIFF or WebP file, [height, width, channels]; empty for another",
 };

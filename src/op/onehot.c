@@ -55,7 +55,7 @@ static tn_status one_hot_eval(tn_eval *e) {
 }
 TN_OP(one_hot){
     .name = "one_hot",
-    .in = {{"indices", TN_SET_NUMBERS}, {"depth", TN_SET_NUMBERS}, {"values", 0}},
+    .in = {{"indices", TN_SET_NUMBERS}, {"depth", TN_SET_NUMBERS, NULL, TN_PORT_SHAPES}, {"values", 0}},
     .out = {{"output", 0}},
     .attrs = {{"axis", TN_ATTR_INT, .i = -1}},
     .type = one_hot_type,

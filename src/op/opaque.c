@@ -19,6 +19,7 @@ TN_OP(opaque){
     .out = {{"outputs", 0, NULL, TN_PORT_OPTIONAL | TN_PORT_VARIADIC | TN_PORT_ANY_KIND | TN_PORT_MIXED}},
     .type = opaque_type,
     .shape = opaque_shape,
+    .sizes = TN_SIZES_OPEN,
     .accuracy = {TN_ACC_EXACT, 0},
     .doc = "an operator that nobody knows: results are what the model declares of them",
 };

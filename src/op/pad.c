@@ -114,9 +114,9 @@ static tn_status pad_eval(tn_eval *e) {
 TN_OP(pad){
     .name = "pad",
     .in = {{"data", 0, "T"},
-           {"pads", TN_SET(I64)},
+           {"pads", TN_SET(I64), NULL, TN_PORT_SHAPES},
            {"constant_value", 0, "T", TN_PORT_OPTIONAL},
-           {"axes", TN_SET(I32) | TN_SET(I64), NULL, TN_PORT_OPTIONAL}},
+           {"axes", TN_SET(I32) | TN_SET(I64), NULL, TN_PORT_OPTIONAL | TN_PORT_SHAPES}},
     .out = {{"output", 0, "T"}},
     .attrs = {{"mode", TN_ATTR_STR, .s = "constant"}},
     .type = tn_type_as_input,
@@ -190,7 +190,7 @@ static tn_status tile_eval(tn_eval *e) {
 }
 TN_OP(tile){
     .name = "tile",
-    .in = {{"input", 0, "T"}, {"repeats", TN_SET(I64)}},
+    .in = {{"input", 0, "T"}, {"repeats", TN_SET(I64), NULL, TN_PORT_SHAPES}},
     .out = {{"output", 0, "T"}},
     .type = tn_type_as_input,
     .shape = tile_shape,
@@ -235,7 +235,9 @@ static tn_status tile_axis_eval(tn_eval *e) {
 }
 TN_OP(tile_axis){
     .name = "tile_axis",
-    .in = {{"input", TN_SET_NUMBERS, "T"}, {"tiles", TN_SET_NUMBERS, "T"}, {"axis", TN_SET_NUMBERS, "T"}},
+    .in = {{"input", TN_SET_NUMBERS, "T"},
+           {"tiles", TN_SET_NUMBERS, "T", TN_PORT_SHAPES},
+           {"axis", TN_SET_NUMBERS, "T", TN_PORT_SHAPES}},
     .out = {{"output", TN_SET_NUMBERS, "T"}},
     .type = tn_type_as_input,
     .shape = tile_axis_shape,
@@ -311,7 +313,7 @@ static tn_status center_crop_pad_eval(tn_eval *e) {
 }
 TN_OP(center_crop_pad){
     .name = "center_crop_pad",
-    .in = {{"input_data", 0, "T"}, {"shape", TN_SET(I32) | TN_SET(I64)}},
+    .in = {{"input_data", 0, "T"}, {"shape", TN_SET(I32) | TN_SET(I64), NULL, TN_PORT_SHAPES}},
     .out = {{"output_data", 0, "T"}},
     .attrs = {{"axes", TN_ATTR_INTS}},
     .type = tn_type_as_input,

@@ -263,7 +263,7 @@ static int64_t reduce_i_log_sum_exp(const int64_t *x, int64_t n, tn_dtype d) {
   static tn_status id##_eval(tn_eval *e) { return reduce_eval(e, reduce_f_##short_name, reduce_i_##short_name); } \
   TN_OP(id){                                                                                                      \
       .name = #id,                                                                                                \
-      .in = {{"data", set, "T"}, {"axes", TN_SET(I64), NULL, TN_PORT_OPTIONAL}},                                  \
+      .in = {{"data", set, "T"}, {"axes", TN_SET(I64), NULL, TN_PORT_OPTIONAL | TN_PORT_SHAPES}},                 \
       .out = {{"reduced", set, "T"}},                                                                             \
       .attrs = {{"keepdims", TN_ATTR_INT, .i = 1},                                                                \
                 {"noop_with_empty_axes", TN_ATTR_INT, .i = 0, .has_default = true}},                              \

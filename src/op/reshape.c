@@ -145,7 +145,7 @@ static tn_status reshape_eval(tn_eval *e) {
 
 TN_OP(reshape){
     .name = "reshape",
-    .in = {{"data", 0, "T"}, {"shape", TN_SET(I64)}},
+    .in = {{"data", 0, "T"}, {"shape", TN_SET(I64), NULL, TN_PORT_SHAPES}},
     .out = {{"reshaped", 0, "T"}},
     .attrs = {{"allowzero", TN_ATTR_INT, .i = 0, .has_default = true}},
     .type = tn_type_as_input,
@@ -274,7 +274,7 @@ static tn_status squeeze_eval(tn_eval *e) {
 }
 TN_OP(squeeze){
     .name = "squeeze",
-    .in = {{"data", 0, "T"}, {"axes", TN_SET(I64), NULL, TN_PORT_OPTIONAL}},
+    .in = {{"data", 0, "T"}, {"axes", TN_SET(I64), NULL, TN_PORT_OPTIONAL | TN_PORT_SHAPES}},
     .out = {{"squeezed", 0, "T"}},
     .type = tn_type_as_input,
     .shape = squeeze_shape,
@@ -325,7 +325,7 @@ static tn_status unsqueeze_eval(tn_eval *e) {
 }
 TN_OP(unsqueeze){
     .name = "unsqueeze",
-    .in = {{"data", 0, "T"}, {"axes", TN_SET(I64)}},
+    .in = {{"data", 0, "T"}, {"axes", TN_SET(I64), NULL, TN_PORT_SHAPES}},
     .out = {{"expanded", 0, "T"}},
     .type = tn_type_as_input,
     .shape = unsqueeze_shape,

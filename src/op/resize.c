@@ -324,9 +324,9 @@ static tn_status resize_import_upsample_1(tn_import *im) {
 TN_OP(resize){
     .name = "resize",
     .in = {{"x", TN_SET_ALL, "T1", 0},
-           {"roi", TN_SET_FLOATS, "T2", TN_PORT_OPTIONAL},
-           {"scales", TN_SET(F32), NULL, TN_PORT_OPTIONAL},
-           {"sizes", TN_SET(I64), NULL, TN_PORT_OPTIONAL}},
+           {"roi", TN_SET_FLOATS, "T2", TN_PORT_OPTIONAL | TN_PORT_SHAPES},
+           {"scales", TN_SET(F32), NULL, TN_PORT_OPTIONAL | TN_PORT_SHAPES},
+           {"sizes", TN_SET(I64), NULL, TN_PORT_OPTIONAL | TN_PORT_SHAPES}},
     .out = {{"y", TN_SET_ALL, "T1", 0}},
     .attrs = {{"antialias", TN_ATTR_INT, .has_default = true},
               {"axes", .kind = TN_ATTR_INTS},

@@ -89,6 +89,7 @@ TN_OP(non_zero){
     .eval = non_zero_eval,
     .kernel = "non_zero",
     .traits = TN_TRAIT_PURE,
+    .sizes = TN_SIZES_BOUND,
     .accuracy = {TN_ACC_EXACT, 0},
     .doc = "the places of elements that are not zero, one column each",
 };
@@ -153,6 +154,7 @@ TN_OP(compress){
     .eval = compress_eval,
     .kernel = "compress",
     .traits = TN_TRAIT_PURE,
+    .sizes = TN_SIZES_BOUND,
     .accuracy = {TN_ACC_EXACT, 0},
     .doc = "the slices of an axis (or the elements) whose condition holds",
 };
@@ -245,7 +247,7 @@ TN_OP(non_max_suppression){
     .name = "non_max_suppression",
     .in = {{"boxes", TN_SET(F32)},
            {"scores", TN_SET(F32)},
-           {"max_output_boxes_per_class", TN_SET(I64), NULL, TN_PORT_OPTIONAL},
+           {"max_output_boxes_per_class", TN_SET(I64), NULL, TN_PORT_OPTIONAL | TN_PORT_SHAPES},
            {"iou_threshold", TN_SET(F32), NULL, TN_PORT_OPTIONAL},
            {"score_threshold", TN_SET(F32), NULL, TN_PORT_OPTIONAL}},
     .out = {{"selected_indices", TN_SET(I64)}},
@@ -255,6 +257,7 @@ TN_OP(non_max_suppression){
     .eval = non_max_suppression_eval,
     .kernel = "non_max_suppression",
     .traits = TN_TRAIT_PURE,
+    .sizes = TN_SIZES_BOUND,
     .accuracy = {TN_ACC_EXACT, 0},
     .doc = "the best boxes of each class that do not overlap better ones too much",
 };

@@ -205,11 +205,12 @@ static tn_status sequence_at_eval(tn_eval *e) {
 }
 TN_OP(sequence_at){
     .name = "sequence_at",
-    .in = {SEQUENCE_PORT(input_sequence), {"position", TN_SET(I32) | TN_SET(I64)}},
+    .in = {SEQUENCE_PORT(input_sequence), {"position", TN_SET(I32) | TN_SET(I64), NULL, TN_PORT_SHAPES}},
     .out = {{"tensor", 0}},
     .shape = sequence_at_shape,
     .eval = sequence_at_eval,
     .kernel = "sequence_at",
+    .sizes = TN_SIZES_OPEN,
     SEQUENCE_ROW,
     .doc = "one item",
 };
@@ -331,7 +332,7 @@ static tn_status split_to_sequence_eval(tn_eval *e) {
 }
 TN_OP(split_to_sequence){
     .name = "split_to_sequence",
-    .in = {{"input", 0}, {"split", TN_SET(I32) | TN_SET(I64), NULL, TN_PORT_OPTIONAL}},
+    .in = {{"input", 0}, {"split", TN_SET(I32) | TN_SET(I64), NULL, TN_PORT_OPTIONAL | TN_PORT_SHAPES}},
     .out = {SEQUENCE_PORT(output_sequence)},
     .attrs = {{"axis", TN_ATTR_INT, .i = 0, .has_default = true}, {"keepdims", TN_ATTR_INT, .i = 1}},
     .shape = split_to_sequence_shape,
@@ -423,6 +424,7 @@ TN_OP(concat_from_sequence){
     .shape = concat_from_sequence_shape,
     .eval = concat_from_sequence_eval,
     .kernel = "concat_from_sequence",
+    .sizes = TN_SIZES_OPEN,
     SEQUENCE_ROW,
     .doc = "the items joined along an axis, or stacked along a new one",
 };
@@ -560,6 +562,7 @@ TN_OP(sequence_map){
     .shape = sequence_map_shape,
     .eval = sequence_map_eval,
     .traits = TN_TRAIT_CONTROL,
+    .sizes = TN_SIZES_OPEN,
     .accuracy = {TN_ACC_EXACT, 0},
     .doc = "a region run over the items of sequences",
 };

@@ -161,7 +161,7 @@ static tn_status constant_of_shape_eval(tn_eval *e) {
 }
 TN_OP(constant_of_shape){
     .name = "constant_of_shape",
-    .in = {{"input", TN_SET(I64)}},
+    .in = {{"input", TN_SET(I64), NULL, TN_PORT_SHAPES}},
     .out = {{"output", 0}},
     .attrs = {{"value", TN_ATTR_TENSOR}},
     .type = constant_of_shape_type,
@@ -248,7 +248,9 @@ static tn_status range_eval(tn_eval *e) {
 #define RANGE_SET (TN_SET(F32) | TN_SET(F64) | TN_SET(F16) | TN_SET(BF16) | TN_SET(I16) | TN_SET(I32) | TN_SET(I64))
 TN_OP(range){
     .name = "range",
-    .in = {{"start", RANGE_SET, "T"}, {"limit", RANGE_SET, "T"}, {"delta", RANGE_SET, "T"}},
+    .in = {{"start", RANGE_SET, "T", TN_PORT_SHAPES},
+           {"limit", RANGE_SET, "T", TN_PORT_SHAPES},
+           {"delta", RANGE_SET, "T", TN_PORT_SHAPES}},
     .out = {{"output", RANGE_SET, "T"}},
     .type = tn_type_as_input,
     .shape = range_shape,
@@ -310,7 +312,7 @@ static tn_status expand_eval(tn_eval *e) {
 }
 TN_OP(expand){
     .name = "expand",
-    .in = {{"input", 0, "T"}, {"shape", TN_SET(I64)}},
+    .in = {{"input", 0, "T"}, {"shape", TN_SET(I64), NULL, TN_PORT_SHAPES}},
     .out = {{"output", 0, "T"}},
     .type = tn_type_as_input,
     .shape = expand_shape,

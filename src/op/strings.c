@@ -90,6 +90,7 @@ TN_OP(string_normalizer){
     .eval = normalizer_eval,
     .kernel = "string_normalizer",
     .traits = TN_TRAIT_PURE,
+    .sizes = TN_SIZES_BOUND,
     .accuracy = {TN_ACC_EXACT, 0},
     .doc = "the words that are no stop words, in another case; one empty word when none is left",
 };
@@ -212,6 +213,7 @@ TN_OP(string_split){
     .eval = string_split_eval,
     .kernel = "string_split",
     .traits = TN_TRAIT_PURE,
+    .sizes = TN_SIZES_BOUND,
     .accuracy = {TN_ACC_EXACT, 0},
     .doc = "the pieces of each string, filled up with empty ones to the longest row, and their numbers",
 };

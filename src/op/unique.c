@@ -133,6 +133,7 @@ TN_OP(unique){
     .eval = unique_eval,
     .kernel = "unique",
     .traits = TN_TRAIT_PURE,
+    .sizes = TN_SIZES_BOUND,
     .accuracy = {TN_ACC_EXACT, 0},
     .doc = "the distinct elements (or slices of an axis), where they come first, and how often",
 };

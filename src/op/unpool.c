@@ -71,7 +71,7 @@ TN_OP(max_unpool){
     .name = "max_unpool",
     .in = {{"x", TN_SET_FLOATS, "T1", 0},
            {"i", TN_SET(I64), "T2", 0},
-           {"output_shape", TN_SET(I64), "T2", TN_PORT_OPTIONAL}},
+           {"output_shape", TN_SET(I64), "T2", TN_PORT_OPTIONAL | TN_PORT_SHAPES}},
     .out = {{"y", TN_SET_FLOATS, "T1", 0}},
     .attrs = {{"kernel_shape", TN_ATTR_INTS, .required = true},
               {"pads", .kind = TN_ATTR_INTS},
@@ -153,7 +153,9 @@ static tn_status unpool_col2im_eval(tn_eval *e) {
 
 TN_OP(col2im){
     .name = "col2im",
-    .in = {{"x", TN_SET_ALL, "T", 0}, {"image_shape", TN_SET(I64), NULL, 0}, {"block_shape", TN_SET(I64), NULL, 0}},
+    .in = {{"x", TN_SET_ALL, "T", 0},
+           {"image_shape", TN_SET(I64), NULL, TN_PORT_SHAPES},
+           {"block_shape", TN_SET(I64), NULL, TN_PORT_SHAPES}},
     .out = {{"y", TN_SET_ALL, "T", 0}},
     .attrs = {{"dilations", .kind = TN_ATTR_INTS}, {"pads", .kind = TN_ATTR_INTS}, {"strides", .kind = TN_ATTR_INTS}},
     .type = tn_type_as_input,

@@ -46,7 +46,7 @@ static tn_status blackman_eval(tn_eval *e) { return window_fn_eval(e, 0.42, 0.5,
 #define TN_WINDOW_OP(id, doc_)                                                          \
   TN_OP(id){                                                                            \
       .name = #id,                                                                      \
-      .in = {{"size", TN_SET(I32) | TN_SET(I64)}},                                      \
+      .in = {{"size", TN_SET(I32) | TN_SET(I64), NULL, TN_PORT_SHAPES}},                \
       .out = {{"output", TN_SET_NUMBERS}},                                              \
       .attrs = {{"output_datatype", TN_ATTR_DTYPE, .i = TN_F32}, {"periodic", TN_ATTR_INT, .i = 1}}, \
       .type = window_fn_type,                                                           \

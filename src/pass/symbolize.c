@@ -177,11 +177,8 @@ static void symbolize_want(symbolize_wanted *w, tn_value *v) {
 }
 
 static bool symbolize_is_index(const tn_op *op, int i) {
-  if (op->traits & TN_TRAIT_CONTROL) return i < 2; /* the condition of If; trip count and condition of Loop */
-  if (strcmp(op->name, "range") == 0) return true;
   const tn_port *port = tn_op_in_port(op, i);
-  const uint64_t indices = TN_SET(I64) | TN_SET(I32);
-  return port && port->dtypes && !(port->dtypes & ~indices);
+  return port && port->flags & TN_PORT_SHAPES;
 }
 
 static tn_status symbolize_visit_uses(void *arg, tn_node *node) {
