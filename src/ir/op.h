@@ -73,11 +73,11 @@ enum {                           /* traits */
        TN_TRAIT_HOST = 64     /* shape arithmetic: cheap, small data */
 };
 
-typedef enum tn_sizes {                 /* who decides the sizes of results */
+typedef enum tn_size_class {                 /* who decides the sizes of results */
                         TN_SIZES_TOLD,  /* shapes, attributes and the inputs that are SHAPES */
                         TN_SIZES_BOUND, /* data, within bounds that those give */
                         TN_SIZES_OPEN   /* the run alone */
-} tn_sizes;
+} tn_size_class;
 
 typedef enum tn_view_part { /* results that are elements of operand 0 which may lie together (pass/part.c) */
                             TN_PART_NONE,
@@ -111,7 +111,7 @@ typedef struct tn_op {
   uint32_t traits;
   int (*axis)(const tn_node *node, int input, int axis); /* ir/axis.h; NULL: by the traits */
   tn_view_part part;
-  tn_sizes sizes;
+  tn_size_class sizes;
   tn_accuracy accuracy;
   const char *doc;
 } tn_op;
