@@ -60,6 +60,16 @@ tn_status tn_tool_split(const char *path, const tn_tool_split_options *o, tn_blo
  * file for the drawing, or NULL. */
 tn_status tn_tool_plan(const char *path, const tn_compile_options *o, const char *dims, const char *svg, tn_blob *out,
                        tn_report **out_report);
+/* Inputs of a model at random valid sizes. The tensors, in the order of its inputs, and the text ("N = 2, S = 5") are the
+ * drawer's until the next call. `gear` as in tn_tool_split_options. */
+typedef struct tn_drawer tn_drawer;
+tn_status tn_drawer_create(const char *path, const tn_compile_options *o, int64_t gear, tn_drawer **out,
+                           tn_report **out_report);
+tn_status tn_drawer_next(tn_drawer *d, uint64_t seed, const tn_tensor **out_inputs, const char **out_sizes,
+                         tn_report **out_report);
+void tn_drawer_release(tn_drawer *d);
+/* The files of a manifest's parts, a line each, in the order they run. */
+tn_status tn_tool_parts(const char *path, tn_blob *out, tn_report **out_report);
 /* `tenon opt` and `tenon dump`: input is ONNX or text IR; passes is a comma list or NULL for the whole pipeline up to
  * `stop_after` (NULL = all); output is text IR, or the program's listing when `program`. dump_dir: NN-pass.tn files. */
 typedef struct tn_tool_opt_options {

@@ -1,13 +1,13 @@
 /* tenon split: the parts of a model. */
 #include <string.h>
 
-#include "cli/options.h"
+#include "cli/split_check.h"
 
 typedef struct split_flags {
-  const char *mode, *symbolic, *target, *dir, *stage_file, *dims;
+  const char *mode, *symbolic, *target, *dir, *runner, *stage_file, *dims;
   tn_texts force_dynamic, exclude;
-  int64_t min_static_ops, gear, stages;
-  bool nodes, json, graph;
+  int64_t min_static_ops, gear, runs, seed, stages;
+  bool check, nodes, json, graph;
   tn_compile_flags compile;
 } split_flags;
 
@@ -23,18 +23,33 @@ static int split_check(const split_flags *f, tn_tool_split_options *o) {
                                       : "--for-gear without gears");
     return TN_EXIT_USAGE;
   }
+  if (f->check && !f->dir) {
+    tn_cli_error("--check needs -o DIR, where the parts are");
+    return TN_EXIT_USAGE;
+  }
+  if (f->runner && (!f->check || (strcmp(f->runner, "tenon") != 0 && strcmp(f->runner, "ort") != 0))) {
+    tn_cli_error(f->check ? "--runner: '%s' is not tenon or ort" : "--runner %s without --check", f->runner);
+    return TN_EXIT_USAGE;
+  }
   o->symbolic_is_dynamic = f->symbolic && strcmp(f->symbolic, "dynamic") == 0;
   return TN_OPTIONS_GO_ON;
 }
 
 int tn_cmd_split(int argc, char **argv) {
-  split_flags f = {.min_static_ops = TN_TOOL_SPLIT_BY_COST, .gear = -1};
+  split_flags f = {.min_static_ops = TN_TOOL_SPLIT_BY_COST, .gear = -1, .runs = 3};
   const tn_option options[] = {
       {.letter = 'o',
        .name = "output",
        .arg = "DIR",
        .text = &f.dir,
        .help = "write the parts as ONNX models, and DIR/manifest.json"},
+      {.name = "check", .flag = &f.check, .help = "run the parts and the whole at random valid sizes and compare"},
+      {.name = "runs", .arg = "N", .integer = &f.runs, .least = 1, .help = "of --check (default 3)"},
+      {.name = "seed", .arg = "N", .integer = &f.seed, .least = 0, .help = "of --check (default 0)"},
+      {.name = "runner",
+       .arg = "NAME",
+       .text = &f.runner,
+       .help = "what --check runs the parts with: tenon (default) or ort"},
       {.name = "for-gear", .arg = "N", .integer = &f.gear, .least = 0, .help = "at the sizes of gear N"},
       {.name = "mode",
        .arg = "MODE",
@@ -101,5 +116,14 @@ int tn_cmd_split(int argc, char **argv) {
   tn_blob text = {0};
   tn_report *report = NULL;
   const tn_status done = tn_tool_split(model, &o, &text, &report);
-  return tn_cli_finish(done, report, &text, NULL);
+  status = tn_cli_finish(done, report, &text, NULL);
+  if (!f.check || status != TN_EXIT_OK) return status;
+  const tn_split_check check = {.model = model,
+                                .dir = f.dir,
+                                .compile = &compile,
+                                .gear = o.gear,
+                                .runner = f.runner ? f.runner : "tenon",
+                                .runs = f.runs,
+                                .seed = f.seed};
+  return tn_split_check_run(&check);
 }

@@ -66,6 +66,36 @@ int tn_status_exit_code(tn_status s) { return tn_status_exit(s); }
 int64_t tn_clock_ns(void) { return tn_now_ns(); }
 int64_t tn_compile_count(void) { return tn_compile_runs(); }
 
+/* Literals as tensors. */
+
+/* Data in a file lies at any address; a tensor's is aligned to its elements. */
+static const void *lit_aligned(tn_arena *a, const void *data, size_t bytes) {
+  enum { ALIGN = 16 };
+  if ((uintptr_t)data % ALIGN == 0) return data;
+  void *copy = tn_arena_alloc(a, bytes, 1);
+  memcpy(copy, data, bytes);
+  return copy;
+}
+
+static void lit_tensor(tn_arena *a, const tn_lit *lit, int depth, tn_tensor *out) {
+  enum { MAX_DEPTH = 4 };
+  *out = (tn_tensor){.kind = TN_KIND_TENSOR,
+                     .dtype = lit->dtype,
+                     .rank = lit->rank,
+                     .dims = lit->dims,
+                     .data = lit_aligned(a, lit->data, lit->bytes),
+                     .bytes = lit->bytes};
+  if (lit->kind == TN_TYPE_TENSOR) return;
+  out->kind = lit->kind == TN_TYPE_SEQUENCE ? TN_KIND_SEQUENCE : TN_KIND_OPTIONAL; /* no maps */
+  tn_tensor *items = TN_NEW_ARRAY(a, tn_tensor, lit->n_items + 1);
+  if (depth > MAX_DEPTH) return;
+  for (int64_t i = 0; i < lit->n_items; i++) lit_tensor(a, lit->items[i], depth + 1, &items[i]);
+  out->items = items;
+  out->n_items = (size_t)lit->n_items;
+}
+
+void tn_lit_tensor(tn_arena *a, const tn_lit *lit, tn_tensor *out) { lit_tensor(a, lit, 0, out); }
+
 /* Test data. The tensor lives in a context of its own. */
 
 struct tn_test_tensor {
@@ -79,32 +109,6 @@ typedef struct test_tensor_call {
   tn_value_kind kind;
 } test_tensor_call;
 
-/* Data in a file lies at any address; a tensor's is aligned to its elements. */
-static const void *test_tensor_aligned(tn_arena *a, const void *data, size_t bytes) {
-  enum { ALIGN = 16 };
-  if ((uintptr_t)data % ALIGN == 0) return data;
-  void *copy = tn_arena_alloc(a, bytes, 1);
-  memcpy(copy, data, bytes);
-  return copy;
-}
-
-static void test_tensor_fill(tn_arena *a, const tn_lit *lit, int depth, tn_tensor *out) {
-  enum { MAX_DEPTH = 4 };
-  *out = (tn_tensor){.kind = TN_KIND_TENSOR,
-                     .dtype = lit->dtype,
-                     .rank = lit->rank,
-                     .dims = lit->dims,
-                     .data = test_tensor_aligned(a, lit->data, lit->bytes),
-                     .bytes = lit->bytes};
-  if (lit->kind == TN_TYPE_TENSOR) return;
-  out->kind = lit->kind == TN_TYPE_SEQUENCE ? TN_KIND_SEQUENCE : TN_KIND_OPTIONAL; /* a file holds no maps */
-  tn_tensor *items = TN_NEW_ARRAY(a, tn_tensor, lit->n_items + 1);
-  if (depth > MAX_DEPTH) return;
-  for (int64_t i = 0; i < lit->n_items; i++) test_tensor_fill(a, lit->items[i], depth + 1, &items[i]);
-  out->items = items;
-  out->n_items = (size_t)lit->n_items;
-}
-
 static tn_status test_tensor_inside(tn_ctx *ctx, void *arg) {
   const test_tensor_call *call = arg;
   static const tn_type_kind kinds[] = {TN_TYPE_TENSOR, TN_TYPE_SEQUENCE, TN_TYPE_OPTIONAL, TN_TYPE_MAP};
@@ -117,7 +121,7 @@ static tn_status test_tensor_inside(tn_ctx *ctx, void *arg) {
     return tn_fail(ctx, err.status, (tn_loc){0}, "%s", err.text);
   ctx->files.at[ctx->files.n - 1] = file;
   TN_TRY(tn_onnx_read_tensor(ctx, file->bytes, kinds[call->kind], &lit));
-  test_tensor_fill(&ctx->arena, lit, 0, &call->t->tensor);
+  tn_lit_tensor(&ctx->arena, lit, &call->t->tensor);
   return TN_OK;
 }
 

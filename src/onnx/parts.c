@@ -202,12 +202,59 @@ static const tn_onnx_part_port *parts_ports(const parts *p, const char *const *n
   return ports;
 }
 
-static void parts_write_ports(const parts *p, tn_wire_out *o, uint32_t number, const tn_onnx_part_port *ports,
-                              size_t n) {
-  for (size_t i = 0; i < n; i++) {
+/* A part alone knows only the symbols that are whole dims of its inputs. A dim made of others gets a name of its own:
+ * equal dims one name. */
+typedef struct parts_names {
+  parts *p;
+  tn_map known;   /* symbols -> 1 */
+  tn_map renamed; /* expression -> symbol */
+  const char *value;
+  bool all_known;
+} parts_names;
+
+static void parts_note_dims(parts_names *n, const tn_type *t) {
+  for (int j = 0; tn_type_has_rank(t) && j < t->rank; j++)
+    if (tn_sym_is_var(t->dims[j])) tn_map_set(n->p->arena, &n->known, (uint64_t)t->dims[j]->k, 1);
+}
+
+static void parts_visit_symbol(void *arg, uint32_t symbol) {
+  parts_names *n = arg;
+  n->all_known &= tn_map_find(&n->known, symbol, NULL);
+}
+
+static tn_sym parts_rename(parts_names *n, tn_sym dim, int axis) {
+  tn_symtab *syms = n->p->m->types.syms;
+  n->all_known = true;
+  tn_sym_symbols(syms, dim, parts_visit_symbol, n);
+  if (n->all_known) return dim;
+  const tn_sym had = tn_map_find_ptr(&n->renamed, dim);
+  if (had) return had;
+  char *stem = tn_arena_printf(n->p->arena, "%s_d%d", n->value, axis);
+  for (char *c = stem; *c; c++)
+    if (!strchr("_.", *c) && !(*c >= '0' && *c <= '9') && !((*c | 32) >= 'a' && (*c | 32) <= 'z')) *c = '_';
+  const tn_sym var = tn_sym_fresh_symbol(syms, stem)->var;
+  tn_map_set_ptr(n->p->arena, &n->renamed, dim, (void *)(uintptr_t)var);
+  return var;
+}
+
+static tn_type parts_type(parts_names *n, const tn_onnx_part_port *port) {
+  tn_type t = *port->type;
+  n->value = port->name;
+  if (!tn_type_has_rank(&t)) return t;
+  tn_sym *dims = TN_NEW_ARRAY(n->p->arena, tn_sym, t.rank + 1);
+  for (int j = 0; j < t.rank; j++) dims[j] = parts_rename(n, t.dims[j], j);
+  t.dims = dims;
+  return t;
+}
+
+static void parts_write_ports(parts_names *n, tn_wire_out *o, uint32_t number, const tn_onnx_part_port *ports,
+                              size_t n_ports) {
+  const parts *p = n->p;
+  for (size_t i = 0; i < n_ports; i++) {
     tn_wire_out info = parts_out(p);
+    const tn_type type = parts_type(n, &ports[i]);
     parts_add_text(&info, TN_F_value_info_name, ports[i].name);
-    parts_add(&info, TN_F_value_info_type, tn_onnx_write_type(p->m->ctx, p->m->types.syms, ports[i].type));
+    parts_add(&info, TN_F_value_info_type, tn_onnx_write_type(p->m->ctx, p->m->types.syms, &type));
     parts_add(o, number, tn_wire_out_bytes(&info));
   }
 }
@@ -243,8 +290,10 @@ static void parts_write(parts *p, uint32_t part, const tn_bytes *nodes, tn_onnx_
   parts_add_text(&graph, TN_F_graph_name, p->s->regions.at[0].parts[part].name);
   for (size_t i = 0; i < set->inits.n; i++)
     parts_add(&graph, TN_F_graph_initializer, parts_tensor(p, set->inits.at[i]));
-  parts_write_ports(p, &graph, TN_F_graph_input, out->inputs, out->n_inputs);
-  parts_write_ports(p, &graph, TN_F_graph_output, out->outputs, out->n_outputs);
+  parts_names names = {.p = p};
+  for (size_t i = 0; i < out->n_inputs; i++) parts_note_dims(&names, out->inputs[i].type);
+  parts_write_ports(&names, &graph, TN_F_graph_input, out->inputs, out->n_inputs);
+  parts_write_ports(&names, &graph, TN_F_graph_output, out->outputs, out->n_outputs);
   parts_write_head(&model, p->m->bytes);
   parts_add(&model, TN_F_model_graph, tn_wire_out_bytes(&graph));
   out->model = tn_wire_out_bytes(&model);

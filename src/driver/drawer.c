@@ -1,0 +1,119 @@
+/* Inputs at random valid sizes, as tensors; and the parts of a manifest. */
+#include "base/rng.h"
+#include "driver/draw.h"
+#include "driver/manifest.h"
+#include "driver/report.h"
+#include "driver/tool.h"
+
+struct tn_drawer {
+  tn_compilation c;
+  tn_binding at;
+  uint64_t seed;
+  tn_tensor *inputs;
+  const char *sizes;
+};
+
+static const char *drawer_sizes(tn_drawer *d) {
+  tn_text t;
+  tn_text_init(&t, &d->c.ctx.pass);
+  for (size_t i = 0; i < d->at.inputs.n; i++) {
+    const uint32_t s = d->at.inputs.at[i];
+    tn_text_printf(&t, "%s%s = %lld", i ? ", " : "", tn_sym_text(d->at.syms, tn_sym_symbol(d->at.syms, s)->var),
+                   (long long)d->at.value[s]);
+  }
+  return tn_text_z(&t);
+}
+
+static tn_status drawer_inside(tn_ctx *ctx, void *arg) {
+  tn_drawer *d = arg;
+  tn_region *main = d->c.graph->main;
+  tn_draw draw = {.at = &d->at, .arena = &ctx->pass, .stream = d->seed};
+  tn_arena_drop(&ctx->pass);
+  if (!d->at.graph) tn_binding_init(&d->at, d->c.graph, true);
+  if (!tn_binding_draw(&d->at, d->seed)) return tn_fail(ctx, TN_LIMIT, (tn_loc){0}, "no valid sizes were found");
+  d->inputs = TN_NEW_ARRAY(&ctx->pass, tn_tensor, main->n_params + 1);
+  for (int i = 0; i < main->n_params; i++) {
+    const tn_lit *lit;
+    TN_TRY(tn_draw_input(&draw, main->params[i], &lit));
+    tn_lit_tensor(&ctx->pass, lit, &d->inputs[i]);
+  }
+  d->sizes = drawer_sizes(d);
+  return TN_OK;
+}
+
+tn_status tn_drawer_create(const char *path, const tn_compile_options *o, int64_t gear, tn_drawer **out,
+                           tn_report **out_report) {
+  tn_drawer *d = tn_alloc(tn_allocator_system(), sizeof *d);
+  *out = NULL;
+  if (!d) return tn_report_error(out_report, &(tn_error){.status = TN_OOM, .text = "out of memory"});
+  memset(d, 0, sizeof *d);
+  const tn_compile_request q = {.allocator = tn_allocator_system(),
+                                .path = path,
+                                .options = o,
+                                .stop_after = "infer",
+                                .max_edits = -1,
+                                .gear = gear};
+  tn_status status = tn_compilation_run(&d->c, &q);
+  if (status == TN_OK && d->c.is_program)
+    status = tn_error_set(&d->c.error, TN_INVALID, "a program does not say which sizes are valid");
+  if (out_report) *out_report = tn_compilation_report(&d->c);
+  if (status == TN_OK)
+    *out = d;
+  else
+    tn_drawer_release(d);
+  return status;
+}
+
+tn_status tn_drawer_next(tn_drawer *d, uint64_t seed, const tn_tensor **out_inputs, const char **out_sizes,
+                         tn_report **out_report) {
+  d->seed = seed;
+  d->c.ctx.diags.n = 0;
+  tn_status status = tn_ctx_run(&d->c.ctx, drawer_inside, d);
+  if (status == TN_OOM) status = tn_error_set(&d->c.error, TN_OOM, "out of memory");
+  if (out_report) *out_report = tn_compilation_report(&d->c);
+  *out_inputs = status == TN_OK ? d->inputs : NULL;
+  *out_sizes = status == TN_OK ? d->sizes : NULL;
+  return status;
+}
+
+void tn_drawer_release(tn_drawer *d) {
+  if (!d) return;
+  tn_compilation_drop(&d->c);
+  tn_free(tn_allocator_system(), d, sizeof *d);
+}
+
+/* --- the parts of a manifest --- */
+
+typedef struct part_list {
+  tn_compilation c;
+  const char *path;
+  tn_blob *out;
+} part_list;
+
+static tn_status part_list_inside(tn_ctx *ctx, void *arg) {
+  part_list *l = arg;
+  tn_error err = {0};
+  tn_file *file = NULL;
+  tn_manifest m;
+  tn_text t;
+  ctx->file = tn_ctx_namez(ctx, l->path);
+  tn_vec_push(&ctx->arena, &ctx->files, NULL);
+  if (tn_file_map(tn_allocator_system(), l->path, &file, &err) != TN_OK)
+    return tn_fail(ctx, err.status, (tn_loc){0}, "%s", err.text);
+  ctx->files.at[ctx->files.n - 1] = file;
+  TN_TRY(tn_manifest_read(ctx, file->bytes, &m));
+  tn_text_init(&t, &ctx->arena);
+  for (size_t i = 0; i < m.parts.n; i++) tn_text_printf(&t, "%s\n", m.parts.at[i].file);
+  return tn_blob_copy((tn_str){tn_text_z(&t), t.len}, l->out);
+}
+
+tn_status tn_tool_parts(const char *path, tn_blob *out, tn_report **out_report) {
+  part_list l = {.path = path, .out = out};
+  *out = (tn_blob){0};
+  tn_status status = tn_ctx_init(&l.c.ctx, tn_allocator_system(), &l.c.error);
+  if (status == TN_OK) status = tn_ctx_run(&l.c.ctx, part_list_inside, &l);
+  if (status == TN_OOM) status = tn_error_set(&l.c.error, TN_OOM, "out of memory");
+  if (out_report) *out_report = tn_compilation_report(&l.c);
+  tn_compilation_drop(&l.c);
+  return status;
+}
