@@ -523,3 +523,49 @@ bool tn_regex_full_match(const tn_regex *r, tn_str text, int32_t *work) {
     if (r->code[now[k]].op == REGEX_MATCH) return true;
   return false;
 }
+
+/* The places where a match may be under way, and where each began; those that began earlier come first. */
+typedef struct regex_list {
+  int32_t *at;
+  size_t *begin;
+  int32_t n;
+} regex_list;
+
+static void regex_go(const regex_run *m, int32_t from, size_t at, int32_t step, size_t begin, regex_list *list) {
+  const int32_t before = list->n;
+  regex_reach(m, from, at, step, list->at, &list->n);
+  for (int32_t k = before; k < list->n; k++) list->begin[k] = begin;
+}
+
+bool tn_regex_find(const tn_regex *r, tn_str text, size_t from, int32_t *work, size_t *starts, size_t *out_begin,
+                   size_t *out_end) {
+  const regex_run m = {r, text, work + 2 * r->n, work + 3 * r->n};
+  regex_list now = {work, starts, 0}, later = {work + r->n, starts + r->n, 0};
+  bool found = false;
+  memset(m.seen, 0, (size_t)r->n * sizeof *m.seen);
+  for (int32_t step = 1; from <= text.len; step++) {
+    if (!found) regex_go(&m, 0, from, step, from, &now);
+    for (int32_t k = 0; k < now.n; k++) {
+      if (r->code[now.at[k]].op != REGEX_MATCH || (found && now.begin[k] > *out_begin)) continue;
+      found = true;
+      *out_begin = now.begin[k];
+      *out_end = from;
+    }
+    if (from == text.len || (found && now.n == 0)) break;
+    const uint32_t c = tn_utf8_next(text, &from);
+    if (step == INT32_MAX - 1) {
+      memset(m.seen, 0, (size_t)r->n * sizeof *m.seen);
+      step = 0;
+    }
+    later.n = 0;
+    for (int32_t k = 0; k < now.n; k++) {
+      const tn_regex_inst *const i = &r->code[now.at[k]];
+      if ((found && now.begin[k] > *out_begin) || i->op == REGEX_MATCH || !regex_accepts(i, c)) continue;
+      regex_go(&m, now.at[k] + 1 + (i->op == REGEX_CLASS ? i->x : 0), from, step + 1, now.begin[k], &later);
+    }
+    const regex_list last = now;
+    now = later;
+    later = last;
+  }
+  return found;
+}

@@ -35,5 +35,9 @@ typedef struct tn_regex_fault {
 TN_MUST_CHECK tn_status tn_regex_compile(tn_str pattern, tn_regex_inst *room, tn_regex *out, tn_regex_fault *fault);
 /* Does the expression match the whole text? `work`: TN_REGEX_WORK * r->n elements. */
 bool tn_regex_full_match(const tn_regex *r, tn_str text, int32_t *work);
+/* The first place at or behind byte `from` where the expression matches, and the longest match there; what is before
+ * `from` still decides \b and ^. One search is linear in the text. `work` as above, `starts`: 2 * r->n elements. */
+bool tn_regex_find(const tn_regex *r, tn_str text, size_t from, int32_t *work, size_t *starts, size_t *out_begin,
+                   size_t *out_end);
 
 #endif

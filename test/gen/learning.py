@@ -13,6 +13,11 @@ def reals(g, n, low=-2, high=2):
     return [float(np.float32(v)) for v in g.rng.uniform(low, high, n)]
 
 
+def slack(g, plain):
+    """The probit is steep at both ends."""
+    return 4000 if g.attrs.get("post_transform") == "PROBIT" else plain
+
+
 def rows(g, columns=None):
     """(rows, columns) of the first operand."""
     return g.pick([1, 1, 2, 3, 5]), columns or g.int(1, 4)
@@ -151,7 +156,7 @@ def linear_regressor(g):
     g.attr(coefficients=reals(g, targets * c, -1, 1), targets=targets)
     g.maybe(intercepts=reals(g, targets, -1, 1))
     g.maybe(post_transform=g.pick(POSTS))
-    g.tolerance = 4
+    g.tolerance = slack(g, 4)
 
 
 @recipe("LinearClassifier", domain=ML)
@@ -165,7 +170,7 @@ def linear_classifier(g):
     g.attr(post_transform=g.pick(POSTS if scores > 1 else POSTS[:4]))
     g.maybe(multi_class=0)
     g.outputs = 2
-    g.tolerance = 4
+    g.tolerance = slack(g, 4)
 
 
 def svm_kernel(g):
@@ -203,7 +208,7 @@ def svm_classifier(g):
         g.attr(prob_a=reals(g, pairs, -2, -0.5), prob_b=reals(g, pairs, -0.3, 0.3))
     g.attr(post_transform=g.pick(POSTS if classes > 2 or shares else POSTS[:4]))
     g.outputs = 2
-    g.tolerance = 4000 if g.attrs["post_transform"] == "PROBIT" else 16  # steep at both ends
+    g.tolerance = slack(g, 16)
 
 
 def grow(g, columns, depth, modes):
@@ -268,7 +273,7 @@ def tree_regressor(g):
     g.maybe(aggregate_function=g.pick(["SUM", "AVERAGE", "MIN", "MAX"]))
     g.maybe(base_values=reals(g, targets))
     g.maybe(post_transform=g.pick(POSTS))
-    g.tolerance = 4
+    g.tolerance = slack(g, 4)
 
 
 @recipe("TreeEnsembleClassifier", domain=ML)
@@ -281,7 +286,7 @@ def tree_classifier(g):
     g.maybe(base_values=reals(g, classes))
     g.maybe(post_transform=g.pick(POSTS))
     g.outputs = 2
-    g.tolerance = 4
+    g.tolerance = slack(g, 4)
 
 
 @recipe("TreeEnsemble", domain=ML)
@@ -319,7 +324,7 @@ def tree_ensemble(g):
     g.maybe(post_transform=g.int(0, 3))
     g.partial = targets > 1
     g.unlike_nan = g.has_nan and 5 in [n[1] for n in nodes]
-    g.tolerance = 4
+    g.tolerance = slack(g, 4)
 
 
 @recipe("ZipMap", domain=ML)

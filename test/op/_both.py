@@ -18,6 +18,10 @@ def real(*shape, dtype="f4"):
     return rng.standard_normal(shape).astype(dtype)
 
 
+def text(*words):
+    return np.array(words, dtype=object)
+
+
 def ints(low, high, *shape, dtype="i8"):
     return rng.integers(low, high, shape).astype(dtype)
 

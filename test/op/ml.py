@@ -2,11 +2,10 @@
 """Operators of ai.onnx.ml against ONNX Runtime."""
 import numpy as np
 
-from _both import check, finish, ints, real, refuse
+from _both import check, finish, ints, real, refuse, text
 
 ML = dict(domain="ai.onnx.ml", version=3)
 POSTS = ("NONE", "LOGISTIC", "SOFTMAX", "SOFTMAX_ZERO", "PROBIT")
-text = lambda *v: np.array(v, dtype=object)
 
 for rows in (1, 7):
     x = real(rows, 4)

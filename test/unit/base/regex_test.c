@@ -117,6 +117,50 @@ TEST(mail_addresses) {
   NO(mail, "please@hotmail.com");
 }
 
+/* The first match at or behind `from`, the longest one there: "begin-end", or "none". */
+static bool finds(const char *pattern, const char *text, size_t from, const char *want) {
+  static size_t starts[2 * TN_REGEX_ROOM];
+  tn_regex r;
+  tn_regex_fault fault;
+  size_t begin = 0, end = 0;
+  char got[64] = "none";
+  if (!CHECK(tn_regex_compile(tn_str_of(pattern), room, &r, &fault) == TN_OK)) return false;
+  if (tn_regex_find(&r, tn_str_of(text), from, work, starts, &begin, &end))
+    snprintf(got, sizeof got, "%zu-%zu", begin, end);
+  if (strcmp(got, want) != 0) printf("%s in %s from %zu: %s, expected %s\n", pattern, text, from, got, want);
+  return strcmp(got, want) == 0;
+}
+
+TEST(searching) {
+  CHECK(finds("a+", "xaay", 0, "1-3"));
+  CHECK(finds("a+", "xaay", 2, "2-3"));
+  CHECK(finds("foo|foobar", "a foobar", 0, "2-8"));
+  CHECK(finds("ab|bcd", "abcd", 0, "0-2")); /* the first before the longer */
+  CHECK(finds("abcx|bc", "abcd", 0, "1-3"));
+  CHECK(finds("a*", "baa", 0, "0-0"));
+  CHECK(finds("z", "abc", 0, "none"));
+  CHECK(finds("z*", "abc", 3, "3-3"));
+  CHECK(finds("z*", "abc", 4, "none"));
+  CHECK(finds("^a", "aa", 1, "none")); /* the text before still counts */
+  CHECK(finds("\\bc", "ab cd", 0, "3-4"));
+  CHECK(finds("\\bb", "ab", 1, "none"));
+  CHECK(finds("c$", "c\nc", 0, "2-3"));
+  CHECK(finds("(?i)\xc3\xa9", "x\xc3\x89", 0, "1-3"));
+}
+
+/* Two million steps of each instruction; a second loop over the text would be 10^12. */
+TEST(long_texts) {
+  static char text[(1 << 20) + 1];
+  static size_t starts[2 * TN_REGEX_ROOM];
+  tn_regex r;
+  tn_regex_fault fault;
+  size_t begin, end;
+  memset(text, 'a', sizeof text - 1);
+  NO("(a*)*b", text);
+  CHECK(tn_regex_compile(tn_str_of("a*b|a*c"), room, &r, &fault) == TN_OK);
+  CHECK(!tn_regex_find(&r, tn_str_of(text), 0, work, starts, &begin, &end));
+}
+
 /* Backtracking would take 2^30 steps. */
 TEST(time_is_linear) {
   YES("(a?){30}a{30}", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa");
