@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """golden.py [--update] FOLDER|FILE...: golden tests of the compiler.
 
-A file *.tn begins with a line `# run: opt --pass=fold`, the arguments of `tenon`; then comes the input; then a line
-`# expect` with the exact output, or a line `# error` with text that the messages must contain, line by line.
+A file *.tn begins with a line `# run: opt --pass=fold`, the arguments of `tenon` ({dir}: the file's folder); then comes
+the input; then a line `# expect` with the exact output, or a line `# error` with text that the messages must contain,
+line by line.
 --update rewrites what is behind `# expect`; a person reads the difference."""
 import os
 import subprocess
@@ -17,7 +18,8 @@ def load(path):
         sys.exit('%s: the first line is not "# run: ..."' % path)
     for i, line in enumerate(lines):
         if line.strip() in ('# expect', '# error'):
-            return lines[0][7:].split(), ''.join(lines[1:i]), line.strip()[2:], ''.join(lines[i + 1:]), ''.join(lines[:i + 1])
+            args = [a.replace('{dir}', os.path.dirname(os.path.abspath(path))) for a in lines[0][7:].split()]
+            return args, ''.join(lines[1:i]), line.strip()[2:], ''.join(lines[i + 1:]), ''.join(lines[:i + 1])
     sys.exit('%s: no "# expect" or "# error"' % path)
 
 

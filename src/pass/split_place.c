@@ -76,7 +76,7 @@ static void place_group(placer *p, uint32_t group) {
       place_take(p, e, group, refused.len ? tn_text_z(&refused) : NULL);
       return;
     }
-    tn_text_printf(&refused, "%s%s %s", refused.len ? "; " : "", e->name, why);
+    tn_text_printf(&refused, "%s%s: %s", refused.len ? "; " : "", e->name, why);
   }
   p->status = tn_fail(p->ctx, TN_UNSUPPORTED, p->f->nodes[group]->loc, "no engine takes it: %s", tn_text_z(&refused));
 }
