@@ -16,7 +16,7 @@ static tn_status graph_name(tn_ctx *ctx, tn_str s, tn_loc loc, const char **out)
 }
 
 static tn_status graph_names(tn_ctx *ctx, const tn_pb_strs *strs, tn_loc loc, const char *const **out) {
-  const char **names = TN_NEW_ARRAY(&ctx->arena, const char *, strs->n + 1);
+  const char **names = strs->n ? TN_NEW_ARRAY(&ctx->arena, const char *, strs->n) : NULL;
   *out = names;
   for (size_t i = 0; i < strs->n; i++)
     if (strs->at[i].len) TN_TRY(graph_name(ctx, strs->at[i], loc, &names[i]));
@@ -75,7 +75,7 @@ static tn_status graph_check_attr_names(tn_ctx *ctx, const tn_onnx_attr *attrs, 
 
 static tn_status graph_read_attrs(tn_ctx *ctx, const tn_pb_msgs *msgs, tn_loc loc, int depth,
                                   const tn_onnx_attr **out) {
-  tn_onnx_attr *attrs = TN_NEW_ARRAY(&ctx->arena, tn_onnx_attr, msgs->n + 1);
+  tn_onnx_attr *attrs = msgs->n ? TN_NEW_ARRAY(&ctx->arena, tn_onnx_attr, msgs->n) : NULL;
   for (size_t i = 0; i < msgs->n; i++) TN_TRY(graph_read_attr(ctx, msgs->at[i], loc, depth, &attrs[i]));
   *out = attrs;
   return graph_check_attr_names(ctx, attrs, msgs->n, loc);
@@ -101,32 +101,33 @@ static tn_status graph_read_marks(tn_ctx *ctx, const tn_pb_msgs *msgs, tn_onnx_n
   return TN_OK;
 }
 
-static tn_status graph_read_node(tn_ctx *ctx, tn_bytes bytes, int index, int depth, tn_onnx_node *out) {
-  tn_pb_node n;
+static tn_status graph_read_node(tn_ctx *ctx, tn_bytes bytes, int index, int depth, tn_pb_node *n,
+                                 tn_onnx_node *out) {
   out->loc = (tn_loc){"node", "", NULL, index};
-  TN_TRY(tn_pb_read_node(ctx, bytes, out->loc, &n));
-  out->op = tn_ctx_name(ctx, n.op_type);
-  out->domain = graph_domain(ctx, n.domain);
-  out->overload = tn_ctx_name(ctx, n.overload);
-  out->loc.name = tn_ctx_name(ctx, n.name);
+  TN_TRY(tn_pb_read_node_again(ctx, bytes, out->loc, n));
+  out->op = tn_ctx_name(ctx, n->op_type);
+  out->domain = graph_domain(ctx, n->domain);
+  out->overload = tn_ctx_name(ctx, n->overload);
+  out->loc.name = tn_ctx_name(ctx, n->name);
   out->loc.op = out->op;
-  if (n.op_type.len == 0) return tn_fail(ctx, TN_INVALID, out->loc, "the node has no operator type");
-  if (n.input.n > INT_MAX / 2 || n.output.n > INT_MAX / 2 || n.attribute.n > INT_MAX / 2)
+  if (n->op_type.len == 0) return tn_fail(ctx, TN_INVALID, out->loc, "the node has no operator type");
+  if (n->input.n > INT_MAX / 2 || n->output.n > INT_MAX / 2 || n->attribute.n > INT_MAX / 2)
     return tn_fail(ctx, TN_LIMIT, out->loc, "the node has too many inputs, outputs or attributes");
-  out->n_in = (int)n.input.n;
-  out->n_out = (int)n.output.n;
-  out->n_attrs = (int)n.attribute.n;
-  TN_TRY(graph_names(ctx, &n.input, out->loc, &out->in));
-  TN_TRY(graph_names(ctx, &n.output, out->loc, &out->out));
-  TN_TRY(graph_read_marks(ctx, &n.metadata_props, out));
-  return graph_read_attrs(ctx, &n.attribute, out->loc, depth, &out->attrs);
+  out->n_in = (int)n->input.n;
+  out->n_out = (int)n->output.n;
+  out->n_attrs = (int)n->attribute.n;
+  TN_TRY(graph_names(ctx, &n->input, out->loc, &out->in));
+  TN_TRY(graph_names(ctx, &n->output, out->loc, &out->out));
+  TN_TRY(graph_read_marks(ctx, &n->metadata_props, out));
+  return graph_read_attrs(ctx, &n->attribute, out->loc, depth, &out->attrs);
 }
 
 static tn_status graph_read_nodes(tn_ctx *ctx, const tn_pb_msgs *msgs, int depth, tn_onnx_graph *out) {
   if (msgs->n >= INT32_MAX) return tn_fail(ctx, TN_LIMIT, (tn_loc){0}, "a graph has too many nodes");
   out->nodes = TN_NEW_ARRAY(&ctx->arena, tn_onnx_node, msgs->n + 1);
   out->n_nodes = (int64_t)msgs->n;
-  for (size_t i = 0; i < msgs->n; i++) TN_TRY(graph_read_node(ctx, msgs->at[i], (int)i, depth, &out->nodes[i]));
+  tn_pb_node node = {0};
+  for (size_t i = 0; i < msgs->n; i++) TN_TRY(graph_read_node(ctx, msgs->at[i], (int)i, depth, &node, &out->nodes[i]));
   return TN_OK;
 }
 

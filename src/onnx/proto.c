@@ -6,40 +6,38 @@
 typedef enum proto_kind { PROTO_INT, PROTO_F32, PROTO_STR, PROTO_MSG, PROTO_NUMS, PROTO_STRS, PROTO_MSGS } proto_kind;
 
 typedef struct proto_row {
-  const char *name; /* NULL ends the rows of a message */
-  uint32_t number;
-  proto_kind kind;
-  size_t offset;
+  const char *name; /* NULL: a number without a row */
+  uint16_t kind, offset;
 } proto_row;
 
+typedef struct proto_message {
+  const char *text;
+  const proto_row *rows; /* by field number */
+  uint32_t n;
+} proto_message;
+
 #define TN_MESSAGE(m, text) static const proto_row proto_rows_##m[] = {
-#define TN_FIELD(m, name, number, kind) {#name, number, PROTO_##kind, offsetof(tn_pb_##m, name)},
-#define TN_END(m)           \
-  { NULL, 0, PROTO_INT, 0 } \
-  }                         \
+#define TN_FIELD(m, name, number, kind) [number] = {#name, PROTO_##kind, offsetof(tn_pb_##m, name)},
+#define TN_END(m) \
+  }               \
   ;
 #include "onnx/proto.def"
 #undef TN_MESSAGE
 #undef TN_FIELD
 #undef TN_END
 
-static const proto_row *proto_find(const proto_row *rows, uint32_t number) {
-  for (; rows->name; rows++)
-    if (rows->number == number) return rows;
-  return NULL;
+static const proto_row *proto_find(const proto_message *m, uint32_t number) {
+  return number < m->n && m->rows[number].name ? &m->rows[number] : NULL;
 }
 
-static bool proto_wire_fits(proto_kind kind, tn_wire_type type) {
-  switch (kind) {
-    case PROTO_INT:
-      return type == TN_WIRE_VARINT;
-    case PROTO_F32:
-      return type == TN_WIRE_I32;
-    case PROTO_NUMS:
-      return type == TN_WIRE_LEN || type == TN_WIRE_VARINT || type == TN_WIRE_I32 || type == TN_WIRE_I64;
-    default:
-      return type == TN_WIRE_LEN;
-  }
+static bool proto_wire_fits(uint32_t kind, tn_wire_type type) {
+  static const uint8_t fitting[] = {
+      [PROTO_INT] = 1 << TN_WIRE_VARINT, [PROTO_F32] = 1 << TN_WIRE_I32,
+      [PROTO_STR] = 1 << TN_WIRE_LEN,    [PROTO_MSG] = 1 << TN_WIRE_LEN,
+      [PROTO_STRS] = 1 << TN_WIRE_LEN,   [PROTO_MSGS] = 1 << TN_WIRE_LEN,
+      [PROTO_NUMS] = 1 << TN_WIRE_LEN | 1 << TN_WIRE_VARINT | 1 << TN_WIRE_I32 | 1 << TN_WIRE_I64,
+  };
+  return fitting[kind] >> type & 1;
 }
 
 static void proto_set_nums(tn_wire_nums *nums, const tn_wire_field *f, tn_bytes message) {
@@ -50,9 +48,36 @@ static void proto_set_nums(tn_wire_nums *nums, const tn_wire_field *f, tn_bytes 
   if (nums->n_fields < UINT32_MAX) nums->n_fields++;
 }
 
+static size_t proto_count_rest(tn_wire w, uint32_t number) {
+  tn_wire_field f;
+  size_t n = 0;
+  while (tn_wire_next(&w, &f)) n += f.number == number;
+  return n;
+}
+
+_Static_assert(sizeof(tn_str) == sizeof(tn_bytes), "one growth for lists of either");
+
+/* Room for one more span in a list that is full. Short lists grow by doubling; for a long one the rest of the message
+ * is counted, so that no memory is left behind. */
+static void *proto_grow(tn_ctx *ctx, void *at, size_t n, size_t *cap, const tn_wire *w, uint32_t number) {
+  enum { LONG = 16 };
+  const size_t more = n < LONG ? 0 : proto_count_rest(*w, number);
+  return tn_vec_grow(&ctx->arena, at, n, cap, n + 1 + more, sizeof(tn_str));
+}
+
+static void proto_add_str(tn_ctx *ctx, tn_pb_strs *list, const tn_wire_field *f, const tn_wire *w) {
+  if (list->n == list->cap) list->at = proto_grow(ctx, list->at, list->n, &list->cap, w, f->number);
+  list->at[list->n++] = (tn_str){(const char *)f->bytes.ptr, f->bytes.len};
+}
+
+static void proto_add_msg(tn_ctx *ctx, tn_pb_msgs *list, const tn_wire_field *f, const tn_wire *w) {
+  if (list->n == list->cap) list->at = proto_grow(ctx, list->at, list->n, &list->cap, w, f->number);
+  list->at[list->n++] = f->bytes;
+}
+
 /* False when a single message comes a second time. */
-static bool proto_set(tn_ctx *ctx, proto_kind kind, const tn_wire_field *f, tn_bytes message, void *out) {
-  const tn_str text = {(const char *)f->bytes.ptr, f->bytes.len};
+static bool proto_set(tn_ctx *ctx, uint32_t kind, const tn_wire_field *f, const tn_wire *w, tn_bytes message,
+                      void *out) {
   const uint32_t bits = (uint32_t)f->value;
   tn_bytes *single = out;
   switch (kind) {
@@ -64,7 +89,7 @@ static bool proto_set(tn_ctx *ctx, proto_kind kind, const tn_wire_field *f, tn_b
       ((tn_pb_f32 *)out)->has = true;
       return true;
     case PROTO_STR:
-      *(tn_str *)out = text;
+      *(tn_str *)out = (tn_str){(const char *)f->bytes.ptr, f->bytes.len};
       return true;
     case PROTO_MSG:
       if (single->ptr) return false;
@@ -74,42 +99,43 @@ static bool proto_set(tn_ctx *ctx, proto_kind kind, const tn_wire_field *f, tn_b
       proto_set_nums(out, f, message);
       return true;
     case PROTO_STRS:
-      tn_vec_push(&ctx->arena, (tn_pb_strs *)out, text);
+      proto_add_str(ctx, out, f, w);
       return true;
     case PROTO_MSGS:
-      tn_vec_push(&ctx->arena, (tn_pb_msgs *)out, f->bytes);
+      proto_add_msg(ctx, out, f, w);
       return true;
   }
   return false;
 }
 
-static tn_status proto_fail_cut(tn_ctx *ctx, tn_loc loc, const char *text, const proto_row *rows, const tn_wire *w) {
-  const proto_row *row = w->bad_number ? proto_find(rows, w->bad_number) : NULL;
-  if (!row) return tn_fail(ctx, TN_INVALID, loc, "damaged: this is not a %s", text);
+static tn_status proto_fail_cut(tn_ctx *ctx, tn_loc loc, const proto_message *m, const tn_wire *w) {
+  const proto_row *row = w->bad_number ? proto_find(m, w->bad_number) : NULL;
+  if (!row) return tn_fail(ctx, TN_INVALID, loc, "damaged: this is not a %s", m->text);
   return tn_fail(ctx, TN_INVALID, loc, "cut short: field '%s' of %s needs %" PRIu64 " bytes, %" PRIu64 " are left",
-                 row->name, text, w->need, w->left);
+                 row->name, m->text, w->need, w->left);
 }
 
-static tn_status proto_read(tn_ctx *ctx, const proto_row *rows, const char *text, tn_bytes bytes, tn_loc loc,
-                            void *out) {
+static tn_status proto_read(tn_ctx *ctx, const proto_message *m, tn_bytes bytes, tn_loc loc, void *out) {
   tn_wire w = tn_wire_over(bytes);
   tn_wire_field f;
   while (tn_wire_next(&w, &f)) {
-    const proto_row *row = proto_find(rows, f.number);
+    const proto_row *row = proto_find(m, f.number);
     if (!row) continue;
     if (!proto_wire_fits(row->kind, f.type))
-      return tn_fail(ctx, TN_INVALID, loc, "damaged: field '%s' of %s has wire type %d", row->name, text, (int)f.type);
-    if (!proto_set(ctx, row->kind, &f, bytes, (char *)out + row->offset))
-      return tn_fail(ctx, TN_INVALID, loc, "damaged: field '%s' of %s comes twice", row->name, text);
+      return tn_fail(ctx, TN_INVALID, loc, "damaged: field '%s' of %s has wire type %d", row->name, m->text,
+                     (int)f.type);
+    if (!proto_set(ctx, row->kind, &f, &w, bytes, (char *)out + row->offset))
+      return tn_fail(ctx, TN_INVALID, loc, "damaged: field '%s' of %s comes twice", row->name, m->text);
   }
-  if (w.bad) return proto_fail_cut(ctx, loc, text, rows, &w);
+  if (w.bad) return proto_fail_cut(ctx, loc, m, &w);
   return TN_OK;
 }
 
-#define TN_MESSAGE(m, text)                                                           \
-  tn_status tn_pb_read_##m(tn_ctx *ctx, tn_bytes bytes, tn_loc loc, tn_pb_##m *out) { \
-    memset(out, 0, sizeof *out);                                                      \
-    return proto_read(ctx, proto_rows_##m, text, bytes, loc, out);                    \
+#define TN_MESSAGE(m, text)                                                                        \
+  static const proto_message proto_message_##m = {text, proto_rows_##m, TN_COUNT(proto_rows_##m)}; \
+  tn_status tn_pb_read_##m(tn_ctx *ctx, tn_bytes bytes, tn_loc loc, tn_pb_##m *out) {              \
+    memset(out, 0, sizeof *out);                                                                   \
+    return proto_read(ctx, &proto_message_##m, bytes, loc, out);                                   \
   }
 #define TN_FIELD(m, name, number, kind)
 #define TN_END(m)
@@ -117,3 +143,12 @@ static tn_status proto_read(tn_ctx *ctx, const proto_row *rows, const char *text
 #undef TN_MESSAGE
 #undef TN_FIELD
 #undef TN_END
+
+tn_status tn_pb_read_node_again(tn_ctx *ctx, tn_bytes bytes, tn_loc loc, tn_pb_node *io) {
+  tn_pb_node n = {0};
+  n.input.at = io->input.at, n.input.cap = io->input.cap;
+  n.output.at = io->output.at, n.output.cap = io->output.cap;
+  n.attribute.at = io->attribute.at, n.attribute.cap = io->attribute.cap;
+  *io = n;
+  return proto_read(ctx, &proto_message_node, bytes, loc, io);
+}

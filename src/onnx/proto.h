@@ -62,4 +62,7 @@ enum {
 #undef TN_FIELD
 #undef TN_END
 
+/* The same into what an earlier call filled, whose lists' memory is used again; zero at first. */
+TN_MUST_CHECK tn_status tn_pb_read_node_again(tn_ctx *ctx, tn_bytes bytes, tn_loc loc, tn_pb_node *io);
+
 #endif

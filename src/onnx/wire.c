@@ -1,9 +1,11 @@
 /* Protobuf's wire format: every length is checked against what is left before anything is read. */
 #include "onnx/wire.h"
 
+#include "base/compiler.h"
+
 enum { WIRE_MAX_GROUPS = 32 }; /* nesting; ONNX has no groups, so only unknown fields can hold them */
 
-static bool wire_varint(tn_wire *w, uint64_t *out) {
+static bool wire_long_varint(tn_wire *w, uint64_t *out) {
   uint64_t v = 0;
   const uint8_t *p = w->at;
   for (unsigned shift = 0; shift < 64; shift += 7) {
@@ -20,6 +22,13 @@ static bool wire_varint(tn_wire *w, uint64_t *out) {
   return false;
 }
 
+/* Nearly all are of one byte. */
+TN_INLINE bool wire_varint(tn_wire *w, uint64_t *out) {
+  if (w->at == w->end || *w->at >= 0x80) return wire_long_varint(w, out);
+  *out = *w->at++;
+  return true;
+}
+
 static bool wire_fixed(tn_wire *w, size_t n, uint64_t *out) {
   if ((size_t)(w->end - w->at) < n) return false;
   uint64_t v = 0;
@@ -29,7 +38,7 @@ static bool wire_fixed(tn_wire *w, size_t n, uint64_t *out) {
   return true;
 }
 
-static bool wire_tag(tn_wire *w, uint32_t *number, tn_wire_type *type) {
+TN_INLINE bool wire_tag(tn_wire *w, uint32_t *number, tn_wire_type *type) {
   uint64_t tag;
   if (!wire_varint(w, &tag) || tag > UINT32_MAX || tag >> 3 == 0 || (tag & 7) > TN_WIRE_I32) return false;
   *number = (uint32_t)(tag >> 3);
@@ -37,28 +46,31 @@ static bool wire_tag(tn_wire *w, uint32_t *number, tn_wire_type *type) {
   return true;
 }
 
-static bool wire_payload(tn_wire *w, tn_wire_field *f) {
+TN_INLINE bool wire_bytes(tn_wire *w, tn_wire_field *f) {
+  uint64_t n;
+  if (!wire_varint(w, &n)) return false;
+  const size_t left = (size_t)(w->end - w->at);
+  if (n > left) {
+    w->bad_number = f->number;
+    w->need = n;
+    w->left = left;
+    return false;
+  }
+  f->bytes = (tn_bytes){w->at, (size_t)n};
+  w->at += n;
+  return true;
+}
+
+TN_INLINE bool wire_payload(tn_wire *w, tn_wire_field *f) {
   switch (f->type) {
+    case TN_WIRE_LEN:
+      return wire_bytes(w, f);
     case TN_WIRE_VARINT:
       return wire_varint(w, &f->value);
     case TN_WIRE_I64:
       return wire_fixed(w, 8, &f->value);
     case TN_WIRE_I32:
       return wire_fixed(w, 4, &f->value);
-    case TN_WIRE_LEN: {
-      uint64_t n;
-      if (!wire_varint(w, &n)) return false;
-      const size_t left = (size_t)(w->end - w->at);
-      if (n > left) {
-        w->bad_number = f->number;
-        w->need = n;
-        w->left = left;
-        return false;
-      }
-      f->bytes = (tn_bytes){w->at, (size_t)n};
-      w->at += n;
-      return true;
-    }
     default:
       return false;
   }
