@@ -22,7 +22,7 @@ enum { ARENA_RED_ZONE = 0 };
 enum {
   ARENA_ALIGN = 16,
   ARENA_FIRST = 16 << 10,
-  ARENA_DOUBLE = 1 << 20,
+  ARENA_DOUBLE = 4 << 20,
   ARENA_LARGEST = 32 << 20,
   ARENA_HUGE = 2 << 20
 };
@@ -30,11 +30,12 @@ enum {
 struct tn_arena_block {
   tn_arena_block *next;
   size_t size; /* of the whole block, this header included */
-  size_t used; /* header included */
-  size_t pad;  /* keeps the header a multiple of ARENA_ALIGN */
 };
+_Static_assert(sizeof(tn_arena_block) % ARENA_ALIGN == 0, "what follows the header is aligned");
 
-void tn_arena_init(tn_arena *a, tn_allocator allocator, jmp_buf *oom) { *a = (tn_arena){allocator, NULL, 0, oom}; }
+void tn_arena_init(tn_arena *a, tn_allocator allocator, jmp_buf *oom) {
+  *a = (tn_arena){.allocator = allocator, .oom = oom};
+}
 
 void tn_arena_drop(tn_arena *a) {
   tn_arena_block *b = a->blocks;
@@ -45,8 +46,7 @@ void tn_arena_drop(tn_arena *a) {
     tn_free(a->allocator, b, size);
     b = next;
   }
-  a->blocks = NULL;
-  a->bytes = 0;
+  tn_arena_init(a, a->allocator, a->oom);
 }
 
 TN_NORETURN static void arena_fail(tn_arena *a) {
@@ -69,43 +69,62 @@ static tn_arena_block *arena_block_new(tn_arena *a, size_t size) {
   tn_arena_block *b = tn_alloc(a->allocator, size);
   if (!b) arena_fail(a);
   arena_want_huge_pages((char *)b, size);
-  *b = (tn_arena_block){NULL, size, sizeof *b, 0};
+  *b = (tn_arena_block){NULL, size};
   ARENA_POISON(b + 1, size - sizeof *b);
   a->bytes += size;
   return b;
 }
 
 /* A large request gets a block of its own behind the newest one, whose free space stays in use. */
-static tn_arena_block *arena_find_block(tn_arena *a, size_t need) {
-  tn_arena_block *head = a->blocks;
-  if (head && head->size - head->used >= need) return head;
-  size_t size = a->bytes;
-  if (size < ARENA_FIRST) size = ARENA_FIRST;
-  if (size > ARENA_DOUBLE) size = size / 4 > ARENA_DOUBLE ? size / 4 : ARENA_DOUBLE;
-  if (size > ARENA_LARGEST) size = ARENA_LARGEST;
-  const bool own = need > size / 4;
-  if (own && !tn_add_size(need, sizeof(tn_arena_block), &size)) arena_fail(a);
+static void *arena_alloc_own(tn_arena *a, size_t need) {
+  size_t size;
+  if (!tn_add_size(need, sizeof(tn_arena_block), &size)) arena_fail(a);
+  tn_arena_block *b = arena_block_new(a, size), **const place = a->blocks ? &a->blocks->next : &a->blocks;
+  b->next = *place;
+  *place = b;
+  return b + 1;
+}
+
+/* Of a large block only whole huge pages are used: what comes before them is never touched. */
+static void arena_grow(tn_arena *a, size_t size) {
+  const bool huge = size >= ARENA_HUGE;
+  if (huge) size = (size / ARENA_HUGE + 1) * ARENA_HUGE;
   tn_arena_block *b = arena_block_new(a, size);
-  if (own && head) {
-    b->next = head->next;
-    head->next = b;
-  } else {
-    b->next = head;
-    a->blocks = b;
+  b->next = a->blocks;
+  a->blocks = b;
+  a->at = (char *)(b + 1);
+  a->end = (char *)b + size / ARENA_ALIGN * ARENA_ALIGN;
+  if (huge) a->at += (ARENA_HUGE - (uintptr_t)a->at % ARENA_HUGE) % ARENA_HUGE;
+}
+
+/* There is no room for `bytes` in the newest block, or they are beyond what can be asked for. */
+TN_NOINLINE static void *arena_alloc_slow(tn_arena *a, size_t bytes) {
+  size_t need;
+  if (!tn_add_size(bytes, ARENA_RED_ZONE, &need) || !tn_align_size(need ? need : 1, ARENA_ALIGN, &need)) arena_fail(a);
+  if (need > (size_t)(a->end - a->at)) {
+    size_t size = a->bytes;
+    if (size < ARENA_FIRST) size = ARENA_FIRST;
+    if (size > ARENA_DOUBLE) size = size / 4 > ARENA_DOUBLE ? size / 4 : ARENA_DOUBLE;
+    if (size > ARENA_LARGEST) size = ARENA_LARGEST;
+    if (need > size / 4) {
+      void *const p = arena_alloc_own(a, need);
+      ARENA_UNPOISON(p, bytes);
+      return p;
+    }
+    arena_grow(a, size);
   }
-  return b;
+  void *const p = a->at;
+  a->at += need;
+  ARENA_UNPOISON(p, bytes);
+  return p;
 }
 
 void *tn_arena_alloc(tn_arena *a, size_t n, size_t size) {
-  size_t bytes, need;
-  if (!tn_mul_size(n, size, &bytes) || !tn_add_size(bytes, ARENA_RED_ZONE, &need) ||
-      !tn_align_size(need ? need : 1, ARENA_ALIGN, &need)) {
-    arena_fail(a);
-  }
-  tn_arena_block *b = arena_find_block(a, need);
-  char *p = (char *)b + b->used;
-  b->used += need;
-  ARENA_UNPOISON(p, bytes);
+  size_t bytes;
+  if (TN_UNLIKELY(!tn_mul_size(n, size, &bytes))) arena_fail(a);
+  if (TN_UNLIKELY(TN_ASAN || bytes == 0 || bytes > (size_t)(a->end - a->at))) return arena_alloc_slow(a, bytes);
+  void *const p = a->at;
+  a->at += (bytes + ARENA_ALIGN - 1) / ARENA_ALIGN * ARENA_ALIGN; /* the room is a multiple of it too */
   return p;
 }
 

@@ -13,6 +13,7 @@ typedef struct tn_arena_block tn_arena_block;
 typedef struct tn_arena {
   tn_allocator allocator;
   tn_arena_block *blocks; /* newest first */
+  char *at, *end;         /* what is free of the newest block */
   size_t bytes;           /* taken from the allocator */
   jmp_buf *oom;           /* where to go when memory ends; must be set before the first allocation */
 } tn_arena;
