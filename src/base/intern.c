@@ -8,6 +8,23 @@ void tn_intern_init(tn_intern *t, tn_arena *arena) { *t = (tn_intern){.arena = a
 
 static const tn_intern_head *intern_head(const char *z) { return (const tn_intern_head *)(const void *)z - 1; }
 
+/* Names are short: two loads, which may overlap, take all of one. */
+static uint64_t intern_hash(tn_str s) {
+  uint64_t a = 0, b = 0;
+  if (s.len > 16) return tn_hash_bytes(s.ptr, s.len, 0);
+  if (s.len >= 8) {
+    memcpy(&a, s.ptr, 8);
+    memcpy(&b, s.ptr + s.len - 8, 8);
+  } else if (s.len >= 4) {
+    memcpy(&a, s.ptr, 4);
+    memcpy(&b, s.ptr + s.len - 4, 4);
+  } else if (s.len) {
+    a = (uint8_t)s.ptr[0];
+    b = (uint64_t)(uint8_t)s.ptr[s.len / 2] << 8 | (uint8_t)s.ptr[s.len - 1];
+  }
+  return tn_hash_u64(tn_hash_u64(a + s.len) + b);
+}
+
 static bool intern_is(const char *z, tn_str s, uint64_t hash) {
   const tn_intern_head *const h = intern_head(z);
   return h->hash == hash && h->len == s.len && (s.len == 0 || memcmp(z, s.ptr, s.len) == 0);
@@ -57,7 +74,7 @@ static const char *intern_add(tn_intern *t, tn_str s, uint64_t hash, size_t slot
 
 /* Names are asked for again soon after they came: those of late are found without the table. */
 const char *tn_intern_str(tn_intern *t, tn_str s) {
-  const uint64_t hash = tn_hash_bytes(s.ptr, s.len, 0);
+  const uint64_t hash = intern_hash(s);
   const char **const recent = &t->recent[hash % TN_INTERN_RECENT];
   if (*recent && intern_is(*recent, s, hash)) return *recent;
   if (t->n * 2 >= t->n_slots) intern_rehash(t, t->n_slots ? t->n_slots * 2 : 64);
@@ -66,5 +83,5 @@ const char *tn_intern_str(tn_intern *t, tn_str s) {
 }
 
 const char *tn_intern_find(const tn_intern *t, tn_str s) {
-  return t->n ? t->slots[intern_probe(t, s, tn_hash_bytes(s.ptr, s.len, 0))] : NULL;
+  return t->n ? t->slots[intern_probe(t, s, intern_hash(s))] : NULL;
 }

@@ -15,57 +15,66 @@ static void *edit_append(tn_arena *a, void *at, int n, size_t size) {
   return grown;
 }
 
-static void *edit_array(tn_arena *a, int n, size_t size) { return n > 0 ? tn_arena_zero(a, (size_t)n, size) : NULL; }
+static void edit_bind_name(tn_graph *g, tn_value *v, const char *name) { /* v NULL: nobody has it */
+  const uint32_t id = tn_intern_id(name);
+  if (id >= g->value_of.n) {
+    const size_t n = g->value_of.n, all = g->ctx->names.n;
+    g->value_of.at = tn_vec_grow(&g->ctx->arena, g->value_of.at, n, &g->value_of.cap, all, sizeof(tn_value *));
+    memset(g->value_of.at + n, 0, (g->value_of.cap - n) * sizeof(tn_value *));
+    g->value_of.n = g->value_of.cap;
+  }
+  g->value_of.at[id] = v;
+}
 
 static const char *edit_free_name(tn_graph *g, const char *stem) {
   uint64_t next = 1;
   (void)tn_map_find(&g->name_next, tn_map_key(stem), &next);
   for (;; next++) {
     const char *name = tn_ctx_namez(g->ctx, tn_arena_printf(&g->ctx->arena, "%s_%llu", stem, (unsigned long long)next));
-    if (tn_map_find_name(&g->value_names, name)) continue;
+    if (tn_graph_named(g, name)) continue;
     tn_map_set(&g->ctx->arena, &g->name_next, tn_map_key(stem), next + 1);
     return name;
   }
 }
 
-static void edit_bind_name(tn_graph *g, tn_value *v, const char *name, bool made) {
+static void edit_give_name(tn_graph *g, tn_value *v, const char *name, bool made) {
   v->name = name;
   v->name_made = made;
-  tn_map_set_name(&g->ctx->arena, &g->value_names, name, v);
+  edit_bind_name(g, v, name);
 }
 
 static void edit_make_name(tn_graph *g, tn_value *v) {
   const char *name = tn_ctx_namez(g->ctx, tn_arena_printf(&g->ctx->arena, "v%u", v->id));
-  edit_bind_name(g, v, tn_map_find_name(&g->value_names, name) ? edit_free_name(g, name) : name, true);
+  edit_give_name(g, v, tn_graph_named(g, name) ? edit_free_name(g, name) : name, true);
 }
 
-static void edit_drop_name(tn_graph *g, tn_value *v) {
-  tn_map_set_name(&g->ctx->arena, &g->value_names, v->name, NULL);
-}
+static void edit_drop_name(tn_graph *g, const tn_value *v) { edit_bind_name(g, NULL, v->name); }
 
+/* `name` interned or NULL. */
 static void edit_set_name(tn_graph *g, tn_value *v, const char *name) {
   if (!name || !name[0]) {
     edit_make_name(g, v);
     return;
   }
-  const char *wanted = tn_ctx_namez(g->ctx, name);
-  tn_value *holder = tn_map_find_name(&g->value_names, wanted);
+  tn_value *holder = tn_graph_named(g, name);
   if (holder && !holder->name_made) {
-    edit_bind_name(g, v, edit_free_name(g, wanted), false);
+    edit_give_name(g, v, edit_free_name(g, name), false);
     return;
   }
-  edit_bind_name(g, v, wanted, false);
+  edit_give_name(g, v, name, false);
   if (holder) edit_make_name(g, holder);
 }
 
+static const char *edit_intern(tn_graph *g, const char *name) { return name ? tn_ctx_namez(g->ctx, name) : NULL; }
+
 void tn_edit_name_value(tn_value *v, const char *name) {
   tn_graph *g = v->region->graph;
-  if (name && strcmp(name, v->name) == 0) {
+  if (name && (name == v->name || strcmp(name, v->name) == 0)) {
     v->name_made = false;
     return;
   }
   edit_drop_name(g, v);
-  edit_set_name(g, v, name);
+  edit_set_name(g, v, edit_intern(g, name));
   g->edits++;
 }
 
@@ -121,7 +130,7 @@ static tn_value *edit_new_value(tn_region *r, const char *name, tn_node *def, in
 }
 
 tn_value *tn_edit_add_param(tn_region *r, const char *name, tn_type type) {
-  tn_value *v = edit_new_value(r, name, NULL, r->n_params);
+  tn_value *v = edit_new_value(r, edit_intern(r->graph, name), NULL, r->n_params);
   v->type = type;
   r->params = edit_append(edit_arena(r), r->params, r->n_params, sizeof(tn_value *));
   r->params[r->n_params++] = v;
@@ -171,10 +180,21 @@ static void edit_remove(tn_node *node) {
   r->n_nodes--;
 }
 
-static void edit_fill_attrs(tn_arena *a, tn_node *node) {
-  const int n = tn_op_n_attrs(node->op);
-  node->attrs = edit_array(a, n, sizeof(tn_attr));
-  for (int i = 0; i < n; i++) (void)tn_attr_row_default(&node->op->attrs[i], &node->attrs[i]);
+/* A node and its arrays, in one piece. */
+static tn_node *edit_new_node(tn_arena *a, const tn_op *op, int n_in, int n_out) {
+  const size_t in = (size_t)n_in, out = (size_t)n_out, attrs = (size_t)tn_op_n_attrs(op);
+  const size_t uses_at = sizeof(tn_node) + attrs * sizeof(tn_attr), in_at = uses_at + in * sizeof(tn_use);
+  char *const p = tn_arena_zero(a, in_at + (in + out) * sizeof(tn_value *), 1);
+  tn_node *const node = (tn_node *)(void *)p;
+  node->op = op;
+  node->n_in = n_in;
+  node->n_out = n_out;
+  if (attrs) node->attrs = (tn_attr *)(void *)(p + sizeof(tn_node));
+  if (in) node->uses = (tn_use *)(void *)(p + uses_at);
+  if (in) node->in = (tn_value **)(void *)(p + in_at);
+  if (out) node->out = (tn_value **)(void *)(p + in_at) + in;
+  for (size_t i = 0; i < attrs; i++) (void)tn_attr_row_default(&op->attrs[i], &node->attrs[i]);
+  return node;
 }
 
 /* Regions bear the names of the schema's graph attributes, in order. */
@@ -192,16 +212,9 @@ static void edit_fill_regions(tn_graph *g, tn_node *node) {
 static tn_node *edit_add_node(tn_region *r, tn_node *before, const tn_op *op, tn_value *const *in, int n_in,
                               const char *const *names, int n_out, tn_loc loc) {
   tn_graph *g = r->graph;
-  tn_arena *a = &g->ctx->arena;
-  tn_node *node = TN_NEW(a, tn_node);
+  tn_node *node = edit_new_node(&g->ctx->arena, op, n_in, n_out);
   node->id = g->n_nodes++;
-  node->op = op;
   node->loc = loc;
-  node->n_in = n_in;
-  node->n_out = n_out;
-  node->in = edit_array(a, n_in, sizeof(tn_value *));
-  node->uses = edit_array(a, n_in, sizeof(tn_use));
-  node->out = edit_array(a, n_out, sizeof(tn_value *));
   edit_insert(r, node, before);
   for (int i = 0; i < n_in; i++) {
     node->uses[i] = (tn_use){.node = node, .index = i};
@@ -209,7 +222,6 @@ static tn_node *edit_add_node(tn_region *r, tn_node *before, const tn_op *op, tn
   }
   for (int i = 0; i < n_out; i++)
     if (!names || names[i]) node->out[i] = edit_new_value(r, names ? names[i] : NULL, node, i);
-  edit_fill_attrs(a, node);
   edit_fill_regions(g, node);
   g->edits++;
   return node;

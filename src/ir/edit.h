@@ -13,7 +13,7 @@ tn_region *tn_edit_add_region(tn_graph *g, tn_node *owner, const char *name); /*
  * with the op's defaults. `n_regions` empty regions are added. */
 tn_node *tn_edit_add_node(tn_region *r, tn_node *before, const struct tn_op *op, tn_value *const *in, int n_in,
                           int n_out, tn_loc loc);
-/* The same with names for the outputs; names[i] NULL: output i is absent. */
+/* The same with interned names for the outputs; names[i] NULL: output i is absent. */
 tn_node *tn_edit_add_named_node(tn_region *r, tn_node *before, const struct tn_op *op, tn_value *const *in, int n_in,
                                 const char *const *names, int n_out, tn_loc loc);
 void tn_edit_name_value(tn_value *v, const char *name);

@@ -6,7 +6,6 @@
 tn_graph *tn_graph_new(tn_ctx *ctx) {
   tn_graph *g = TN_NEW(&ctx->arena, tn_graph);
   g->ctx = ctx;
-  g->value_names.by_id = true;
   g->syms = tn_symtab_new(ctx);
   g->main = tn_edit_add_region(g, NULL, "main");
   return g;
@@ -14,5 +13,5 @@ tn_graph *tn_graph_new(tn_ctx *ctx) {
 
 tn_value *tn_graph_find_value(const tn_graph *g, const char *name) {
   const char *interned = tn_intern_find(&g->ctx->names, tn_str_of(name));
-  return interned ? tn_map_find_name(&g->value_names, interned) : NULL;
+  return interned ? tn_graph_named(g, interned) : NULL;
 }

@@ -26,14 +26,14 @@ typedef struct tn_use { /* one operand slot; results of a region are uses with n
 
 struct tn_value {
   uint32_t id;
-  const char *name; /* the model's name where unique, else made up; unique in the graph, interned */
+  int index; /* result number of def, or parameter number of region */
+  uint32_t n_uses;
   bool name_made;   /* made up: gives way to a model's */
+  const char *name; /* the model's name where unique, else made up; unique in the graph, interned */
   tn_type type;
   tn_node *def;      /* NULL for parameters */
   tn_region *region; /* owner */
-  int index;         /* result number of def, or parameter number of region */
   tn_use *uses;      /* in no particular order: never iterate where order shows */
-  uint32_t n_uses;
 };
 
 struct tn_node {
@@ -84,7 +84,7 @@ struct tn_graph {
   TN_VEC(tn_check) checks;               /* the ledger: distinct conditions by region, in order of discovery */
   TN_VEC(tn_sym) assumed;                /* conditions assumed by the user */
   int64_t edits;                         /* changes made through ir/edit.h */
-  tn_map value_names;                    /* interned name -> tn_value * */
+  TN_VEC(tn_value *) value_of;           /* by tn_intern_id of the name; see tn_graph_named */
   /* Behind the functions of ir/: */
   tn_map name_next;      /* interned stem -> next suffix to try */
   tn_map fresh;          /* value id << 32 | dim -> number of the symbol of tn_rule_fresh */
@@ -99,6 +99,10 @@ struct tn_graph {
 
 tn_graph *tn_graph_new(tn_ctx *ctx);                                /* with an empty main region */
 tn_value *tn_graph_find_value(const tn_graph *g, const char *name); /* by text; NULL when absent */
+static inline tn_value *tn_graph_named(const tn_graph *g, const char *interned) { /* NULL when absent */
+  const uint32_t id = tn_intern_id(interned);
+  return id < g->value_of.n ? g->value_of.at[id] : NULL;
+}
 /* Calls visit for every node, outer before inner, in program order; stops at the first status that is not OK.
  * visit may change the graph, but erase no node that is still to come, nor its own. */
 TN_MUST_CHECK tn_status tn_graph_walk(tn_graph *g, tn_status (*visit)(void *arg, tn_node *node), void *arg);

@@ -23,7 +23,7 @@ typedef struct tn_import {
   tn_value **in;  /* NULL = absent ("" in the model or past the end) */
   tn_value **out; /* to be set; starts NULL */
   const bool *out_present;
-  const char *const *out_names; /* what the outputs are to be called; may be NULL, and names[i] where it is absent */
+  const char *const *out_names; /* interned: what the outputs are to be called; may be NULL, and [i] if absent */
   int n_attrs;
   tn_import_attr *attrs;
   /* Builds the graph of an attribute of kind REGION into `into` (parameters, nodes, results). Given by the reader. */

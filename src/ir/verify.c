@@ -66,7 +66,7 @@ static tn_status verify_value(verify *v, const tn_value *value, tn_region *regio
   if (v->defined[value->id]) return verify_fail(v, loc, "two values have the id %u of '%s'", value->id, value->name);
   if (value->region != region || value->def != def || value->index != index)
     return verify_fail(v, loc, "value '%s' does not know where it is defined", value->name);
-  if (tn_map_find_name(&v->g->value_names, value->name) != value)
+  if (tn_graph_named(v->g, value->name) != value)
     return verify_fail(v, loc, "the name '%s' leads to another value", value->name);
   v->defined[value->id] = 1;
   return verify_type(v, value, loc);

@@ -57,14 +57,15 @@ static tn_status attr_value(const tn_onnx_frame *frame, const tn_onnx_attr *attr
   tn_ctx *ctx = frame->imp->ctx;
   tn_onnx_source *src = &frame->imp->model->source;
   tn_pb_attribute a;
+  if (attr->type == TN_ONNX_ATTR_INT) {
+    *out = (tn_attr){.kind = TN_ATTR_INT, .i = attr->i};
+    return TN_OK;
+  }
   memset(out, 0, sizeof *out);
   TN_TRY(tn_pb_read_attribute(ctx, attr->bytes, loc, &a));
   switch (attr->type) {
     case TN_ONNX_ATTR_FLOAT:
       *out = (tn_attr){.kind = TN_ATTR_FLOAT, .f = (double)a.f.v};
-      return TN_OK;
-    case TN_ONNX_ATTR_INT:
-      *out = (tn_attr){.kind = TN_ATTR_INT, .i = a.i.v};
       return TN_OK;
     case TN_ONNX_ATTR_STRING:
       *out = (tn_attr){.kind = TN_ATTR_STR, .s = a.s.ptr ? a.s : tn_str_of("")};

@@ -8,6 +8,7 @@ typedef struct check_walk {
   const tn_onnx_function *function; /* whose body this is; NULL: the model's graphs */
   tn_map warned;                    /* domains nobody imports */
   TN_VEC(tn_onnx_function *) todo;  /* functions in use, each once */
+  int64_t n_nodes;
   tn_status status;
 } check_walk;
 
@@ -17,11 +18,12 @@ int64_t tn_onnx_version_of(const tn_onnx_model *m, const tn_onnx_function *f, co
 }
 
 /* The same few operators come again and again: each is looked up once, as long as its version stays. */
-const tn_onnx_row *tn_onnx_find_row(tn_onnx_model *m, const tn_onnx_node *node, int64_t version, bool *out_known) {
+static const tn_onnx_row *check_find_row(tn_onnx_model *m, const tn_onnx_node *node, int64_t version,
+                                         bool *out_known) {
   const uint64_t key = (uint64_t)tn_intern_id(node->op) << 32 | tn_intern_id(node->domain);
   uint64_t at;
   if (tn_map_find(&m->rows, key, &at) && m->rows_seen.at[at].version == version) {
-    if (out_known) *out_known = true;
+    *out_known = true;
     return m->rows_seen.at[at].row;
   }
   const tn_onnx_row *row = tn_onnx_find(node->domain, node->op, version, out_known);
@@ -71,9 +73,10 @@ static int64_t check_missing_import(check_walk *w, const tn_onnx_node *node) {
   return 1;
 }
 
-static void check_node(check_walk *w, const tn_onnx_node *node) {
+static void check_node(check_walk *w, tn_onnx_node *node) {
   tn_onnx_function *f = tn_onnx_find_function(w->model, node);
   if (f) {
+    node->row = NULL;
     if (!f->checked) tn_vec_push(&w->model->ctx->arena, &w->todo, f);
     f->checked = true;
     return;
@@ -87,12 +90,14 @@ static void check_node(check_walk *w, const tn_onnx_node *node) {
     return;
   }
   if (version == 0) version = check_missing_import(w, node);
-  if (tn_onnx_find_row(w->model, node, version, &known)) return;
+  node->row = check_find_row(w->model, node, version, &known);
+  if (node->row) return;
   const tn_status s = check_refuse(w, node, version, known);
   if (w->status == TN_OK) w->status = s;
 }
 
 static void check_graph(check_walk *w, const tn_onnx_graph *g) {
+  w->n_nodes += g->n_nodes;
   for (int64_t i = 0; i < g->n_nodes && w->status != TN_INVALID; i++) {
     check_node(w, &g->nodes[i]);
     for (int k = 0; k < g->nodes[i].n_attrs; k++)
@@ -106,6 +111,7 @@ tn_status tn_onnx_check_operators(tn_onnx_model *m) {
   check_walk w = {.model = m};
   for (size_t i = 0; i < m->n_functions; i++) m->functions[i].checked = false;
   check_graph(&w, &m->graph);
+  m->n_nodes = w.n_nodes;
   for (size_t i = 0; i < w.todo.n; i++) {
     w.function = w.todo.at[i];
     check_graph(&w, &w.function->body);

@@ -5,7 +5,8 @@
 #include "onnx/model.h"
 
 static const char *graph_domain(tn_ctx *ctx, tn_str domain) {
-  return tn_ctx_name(ctx, tn_str_is(domain, "ai.onnx") ? tn_str_of("") : domain);
+  const tn_str own = {"", 0};
+  return tn_ctx_name(ctx, domain.len == 0 || tn_str_is(domain, "ai.onnx") ? own : domain);
 }
 
 /* Names are C strings from here on. */
@@ -53,6 +54,7 @@ static tn_status graph_read_attr(tn_ctx *ctx, tn_bytes bytes, tn_loc loc, int de
   }
   if (out->type == TN_ONNX_ATTR_UNDEFINED)
     return tn_fail(ctx, TN_INVALID, loc, "attribute '%s' has no type and no value", out->name);
+  out->i = a.i.v;
   if (out->type != TN_ONNX_ATTR_GRAPH) return TN_OK;
   if (!a.g.ptr) return tn_fail(ctx, TN_INVALID, loc, "attribute '%s' has no graph", out->name);
   out->graph = TN_NEW(&ctx->arena, tn_onnx_graph);

@@ -20,8 +20,9 @@ static void import_define(tn_onnx_frame *frame, const char *name, tn_value *v) {
 
 /* A value's name in the graph: inside a function with the call before it. */
 static const char *import_full_name(const tn_onnx_frame *frame, const char *name) {
+  tn_ctx *ctx = frame->imp->ctx;
   if (!frame->call) return name;
-  return tn_arena_printf(&frame->imp->ctx->arena, "%s%s", frame->call->prefix, name);
+  return tn_ctx_namez(ctx, tn_arena_printf(&ctx->arena, "%s%s", frame->call->prefix, name));
 }
 
 static tn_loc import_loc(const tn_onnx_frame *frame, const tn_onnx_node *node) {
@@ -138,14 +139,13 @@ static tn_status import_operator(tn_onnx_frame *frame, const tn_onnx_node *node,
   const tn_onnx_function *f = frame->call ? frame->call->function : NULL;
   const int64_t imported = tn_onnx_version_of(imp->model, f, node->domain);
   const int64_t version = imported ? imported : 1;
-  const tn_onnx_row *row = tn_onnx_find_row(imp->model, node, version, NULL);
-  if (!row) return import_opaque(frame, node, loc, s, region);
+  if (!node->row) return import_opaque(frame, node, loc, s, region);
   tn_import im = {
       .ctx = imp->ctx,
       .graph = imp->graph,
       .region = region,
       .loc = loc,
-      .row = row,
+      .row = node->row,
       .version = version,
       .n_in = node->n_in,
       .n_out = node->n_out,
@@ -160,7 +160,7 @@ static tn_status import_operator(tn_onnx_frame *frame, const tn_onnx_node *node,
   };
   TN_TRY(tn_onnx_read_attrs(frame, node->attrs, node->n_attrs, loc, im.attrs, &im.n_attrs));
   const tn_node *last = region->last;
-  TN_TRY(row->import(&im));
+  TN_TRY(node->row->import(&im));
   return import_check_nodes(imp->ctx, last ? last->next : region->first, loc);
 }
 
@@ -204,7 +204,6 @@ static tn_status import_node(tn_onnx_frame *frame, const tn_onnx_node *node, tn_
 tn_status tn_onnx_import_nodes(tn_onnx_frame *frame, const tn_onnx_graph *g, tn_region *region) {
   tn_arena *a = &frame->imp->ctx->arena;
   tn_map_reserve(a, frame->values, frame->values->n + (size_t)g->n_nodes);
-  tn_map_reserve(a, &frame->imp->graph->value_names, frame->imp->graph->value_names.n + (size_t)g->n_nodes);
   for (int64_t i = 0; i < g->n_nodes; i++) TN_TRY(import_node(frame, &g->nodes[g->order ? g->order[i] : i], region));
   return TN_OK;
 }
@@ -354,7 +353,7 @@ tn_status tn_onnx_import(tn_onnx_model *m, tn_graph **out) {
   TN_TRY(tn_onnx_check_operators(m));
   tn_onnx_importer imp = {.model = m, .ctx = m->ctx, .graph = tn_graph_new(m->ctx)};
   m->types = (tn_onnx_types){.ctx = m->ctx, .syms = imp.graph->syms};
-  imp.max_expanded = IMPORT_EXPAND_FREE + IMPORT_EXPAND_FACTOR * m->info.n_nodes_total;
+  imp.max_expanded = IMPORT_EXPAND_FREE + IMPORT_EXPAND_FACTOR * m->n_nodes;
   m->graph.values = (tn_map){.by_id = true};
   tn_onnx_frame frame = {.imp = &imp, .values = &m->graph.values};
   TN_TRY(import_declare(&imp));

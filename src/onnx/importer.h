@@ -38,8 +38,6 @@ typedef struct tn_onnx_closure { /* a graph attribute and where its free names a
 
 /* Opset version of a domain inside `call` (NULL: the model's); 0 when nobody imports it. */
 int64_t tn_onnx_version_of(const tn_onnx_model *m, const tn_onnx_function *f, const char *domain);
-/* The row that imports a node at a version of its domain, as tn_onnx_find. */
-const tn_onnx_row *tn_onnx_find_row(tn_onnx_model *m, const tn_onnx_node *node, int64_t version, bool *out_known);
 /* Reports every node that no importer takes; UNSUPPORTED when there is one. */
 TN_MUST_CHECK tn_status tn_onnx_check_operators(tn_onnx_model *m);
 

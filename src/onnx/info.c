@@ -90,7 +90,6 @@ static tn_status info_fill_metadata(tn_onnx_model *m) {
 
 tn_status tn_onnx_fill_info(tn_onnx_model *m) {
   tn_onnx_info *info = &m->info;
-  info_walk w = {.model = m};
   info->ir_version = m->pb.ir_version.v;
   info->producer = tn_ctx_name(m->ctx, m->pb.producer_name);
   info->producer_version = tn_ctx_name(m->ctx, m->pb.producer_version);
@@ -100,9 +99,13 @@ tn_status tn_onnx_fill_info(tn_onnx_model *m) {
   info->n_nodes = m->graph.n_nodes;
   info->n_initializers = m->graph.n_inits;
   info->n_functions = (int64_t)m->n_functions;
-  info_graph(&w, &m->graph);
-  info_fill_operators(&w);
   return info_fill_metadata(m);
 }
 
-tn_onnx_info tn_onnx_get_info(tn_onnx_model *m) { return m->info; }
+tn_onnx_info tn_onnx_get_info(tn_onnx_model *m) {
+  info_walk w = {.model = m};
+  if (m->info.operators) return m->info;
+  info_graph(&w, &m->graph);
+  info_fill_operators(&w);
+  return m->info;
+}

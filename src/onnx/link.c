@@ -52,33 +52,41 @@ static void link_each_use(const tn_onnx_node *node, void (*use)(void *arg, const
   }
 }
 
-typedef struct link_free {
+/* What the uses tell: names that are defined further out, and whether a use comes before its definition. */
+typedef struct link_uses {
   tn_ctx *ctx;
   const tn_onnx_graph *graph;
+  int64_t node; /* whose uses are being visited */
+  bool disordered;
   tn_map seen;
-  TN_VEC(const char *) names;
-} link_free;
+  TN_VEC(const char *) free;
+} link_uses;
 
-static void link_note_free(void *arg, const char *name) {
-  link_free *f = arg;
-  if (tn_map_find(&f->graph->defs, tn_intern_id(name), NULL) || tn_map_find(&f->seen, tn_map_key(name), NULL)) return;
-  tn_map_set(&f->ctx->arena, &f->seen, tn_map_key(name), 1);
-  tn_vec_push(&f->ctx->arena, &f->names, name);
+static void link_note_use(void *arg, const char *name) {
+  link_uses *u = arg;
+  uint64_t def;
+  if (tn_map_find(&u->graph->defs, tn_intern_id(name), &def)) {
+    u->disordered |= def >= TN_ONNX_DEF_NODE && (int64_t)(def - TN_ONNX_DEF_NODE) >= u->node;
+    return;
+  }
+  if (tn_map_find(&u->seen, tn_map_key(name), NULL)) return;
+  tn_map_set(&u->ctx->arena, &u->seen, tn_map_key(name), 1);
+  tn_vec_push(&u->ctx->arena, &u->free, name);
 }
 
-static void link_find_free(tn_ctx *ctx, tn_onnx_graph *g) {
-  link_free f = {.ctx = ctx, .graph = g};
-  for (int64_t i = 0; i < g->n_nodes; i++) link_each_use(&g->nodes[i], link_note_free, &f);
-  for (int64_t i = 0; i < g->n_outputs; i++) link_note_free(&f, g->outputs[i].name);
-  g->free = f.names.at;
-  g->n_free = (int64_t)f.names.n;
+static bool link_note_uses(tn_ctx *ctx, tn_onnx_graph *g) { /* false: the order of the nodes is none of use */
+  link_uses u = {.ctx = ctx, .graph = g};
+  for (; u.node < g->n_nodes; u.node++) link_each_use(&g->nodes[u.node], link_note_use, &u);
+  for (int64_t i = 0; i < g->n_outputs; i++) link_note_use(&u, g->outputs[i].name);
+  g->free = u.free.at;
+  g->n_free = (int64_t)u.free.n;
+  return !u.disordered;
 }
 
 /* Edges between the nodes of one graph, by producer. */
 typedef struct link_sort {
   const tn_onnx_graph *graph;
   uint32_t node;       /* whose uses are being visited */
-  bool disordered;     /* some use comes before its definition */
   uint32_t *n_missing; /* node -> uses not yet placed */
   size_t *at;          /* node -> end (while filling: next place) of its users */
   uint32_t *users;
@@ -94,11 +102,6 @@ static bool link_producer(const link_sort *s, const char *name, uint32_t *out) {
   return true;
 }
 
-static void link_check_use(void *arg, const char *name) {
-  link_sort *s = arg;
-  uint32_t p;
-  if (link_producer(s, name, &p) && p >= s->node) s->disordered = true;
-}
 static void link_count_use(void *arg, const char *name) {
   link_sort *s = arg;
   uint32_t p;
@@ -193,10 +196,8 @@ static tn_status link_order(tn_ctx *ctx, tn_onnx_graph *g, link_sort *s) {
 tn_status tn_onnx_link_graph(tn_ctx *ctx, tn_onnx_graph *g) {
   TN_TRY(link_define_ports(ctx, g));
   TN_TRY(link_define_nodes(ctx, g));
-  link_find_free(ctx, g);
+  if (link_note_uses(ctx, g)) return TN_OK;
   link_sort s = {.graph = g};
-  link_all_uses(&s, link_check_use);
-  if (!s.disordered) return TN_OK;
   TN_TRY(link_order(ctx, g, &s));
   tn_warn(ctx, (tn_loc){0}, "graph '%s': nodes are not in the order of their uses; they were sorted", g->name);
   return TN_OK;

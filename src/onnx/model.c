@@ -7,7 +7,7 @@ enum { MODEL_KNOWN_IR = 14, MODEL_OLDEST_IR = 1, MODEL_ABSURD_IR = 1000 };
 
 int64_t tn_onnx_opset_of(const tn_onnx_opset *opsets, size_t n, const char *domain) {
   for (size_t i = 0; i < n; i++)
-    if (strcmp(opsets[i].domain, domain) == 0) return opsets[i].version;
+    if (opsets[i].domain == domain) return opsets[i].version;
   return 0;
 }
 

@@ -38,6 +38,7 @@ typedef struct tn_onnx_attr {
   const char *ref;      /* the attribute of the enclosing function it stands for; NULL: it has its own value */
   int type;             /* deduced where the file does not say; of a reference: what is expected, or UNDEFINED */
   tn_bytes bytes;       /* AttributeProto */
+  int64_t i;            /* INT */
   tn_onnx_graph *graph; /* GRAPH */
 } tn_onnx_attr;
 
@@ -48,6 +49,7 @@ typedef struct tn_onnx_node {
   int n_in, n_out, n_attrs;
   const tn_onnx_attr *attrs;
   const tn_marks *marks; /* NULL: none */
+  const tn_onnx_row *row; /* set by tn_onnx_check_operators; NULL: a call of a function */
 } tn_onnx_node;
 
 typedef struct tn_onnx_port { /* an input, output or value_info */
@@ -108,12 +110,13 @@ struct tn_onnx_model {
   tn_map function_of; /* interned "domain\0name\0overload" -> tn_onnx_function * */
   tn_map rows;        /* operator and domain -> index of rows_seen: the last version met */
   TN_VEC(tn_onnx_row_seen) rows_seen;
+  int64_t n_nodes; /* of the main graph and those in it; set by tn_onnx_check_operators */
   tn_onnx_info info;
   tn_onnx_types types; /* the names of the last import */
   bool keeps_unknown;  /* tn_onnx_keep_unknown */
 };
 
-/* 0 when the domain has no version there. */
+/* 0 when the (interned) domain has no version there. */
 int64_t tn_onnx_opset_of(const tn_onnx_opset *opsets, size_t n, const char *domain);
 tn_onnx_function *tn_onnx_find_function(const tn_onnx_model *m, const tn_onnx_node *node); /* NULL: none */
 /* The tree of one GraphProto (or, `function`, of a FunctionProto's nodes, inputs and outputs). */
