@@ -97,8 +97,8 @@ struct tn_graph {
   TN_VEC(uint8_t) inferred; /* by value id: the shape came from a rule, not from a claim */
 };
 
-tn_graph *tn_graph_new(tn_ctx *ctx);                                /* with an empty main region */
-tn_value *tn_graph_find_value(const tn_graph *g, const char *name); /* by text; NULL when absent */
+tn_graph *tn_graph_new(tn_ctx *ctx);                                              /* with an empty main region */
+tn_value *tn_graph_find_value(const tn_graph *g, const char *name);               /* by text; NULL when absent */
 static inline tn_value *tn_graph_named(const tn_graph *g, const char *interned) { /* NULL when absent */
   const uint32_t id = tn_intern_id(interned);
   return id < g->value_of.n ? g->value_of.at[id] : NULL;

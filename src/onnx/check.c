@@ -18,8 +18,7 @@ int64_t tn_onnx_version_of(const tn_onnx_model *m, const tn_onnx_function *f, co
 }
 
 /* The same few operators come again and again: each is looked up once, as long as its version stays. */
-static const tn_onnx_row *check_find_row(tn_onnx_model *m, const tn_onnx_node *node, int64_t version,
-                                         bool *out_known) {
+static const tn_onnx_row *check_find_row(tn_onnx_model *m, const tn_onnx_node *node, int64_t version, bool *out_known) {
   const uint64_t key = (uint64_t)tn_intern_id(node->op) << 32 | tn_intern_id(node->domain);
   uint64_t at;
   if (tn_map_find(&m->rows, key, &at) && m->rows_seen.at[at].version == version) {

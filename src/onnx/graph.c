@@ -103,8 +103,7 @@ static tn_status graph_read_marks(tn_ctx *ctx, const tn_pb_msgs *msgs, tn_onnx_n
   return TN_OK;
 }
 
-static tn_status graph_read_node(tn_ctx *ctx, tn_bytes bytes, int index, int depth, tn_pb_node *n,
-                                 tn_onnx_node *out) {
+static tn_status graph_read_node(tn_ctx *ctx, tn_bytes bytes, int index, int depth, tn_pb_node *n, tn_onnx_node *out) {
   out->loc = (tn_loc){"node", "", NULL, index};
   TN_TRY(tn_pb_read_node_again(ctx, bytes, out->loc, n));
   out->op = tn_ctx_name(ctx, n->op_type);

@@ -32,9 +32,12 @@ static const proto_row *proto_find(const proto_message *m, uint32_t number) {
 
 static bool proto_wire_fits(uint32_t kind, tn_wire_type type) {
   static const uint8_t fitting[] = {
-      [PROTO_INT] = 1 << TN_WIRE_VARINT, [PROTO_F32] = 1 << TN_WIRE_I32,
-      [PROTO_STR] = 1 << TN_WIRE_LEN,    [PROTO_MSG] = 1 << TN_WIRE_LEN,
-      [PROTO_STRS] = 1 << TN_WIRE_LEN,   [PROTO_MSGS] = 1 << TN_WIRE_LEN,
+      [PROTO_INT] = 1 << TN_WIRE_VARINT,
+      [PROTO_F32] = 1 << TN_WIRE_I32,
+      [PROTO_STR] = 1 << TN_WIRE_LEN,
+      [PROTO_MSG] = 1 << TN_WIRE_LEN,
+      [PROTO_STRS] = 1 << TN_WIRE_LEN,
+      [PROTO_MSGS] = 1 << TN_WIRE_LEN,
       [PROTO_NUMS] = 1 << TN_WIRE_LEN | 1 << TN_WIRE_VARINT | 1 << TN_WIRE_I32 | 1 << TN_WIRE_I64,
   };
   return fitting[kind] >> type & 1;
@@ -145,10 +148,10 @@ static tn_status proto_read(tn_ctx *ctx, const proto_message *m, tn_bytes bytes,
 #undef TN_END
 
 tn_status tn_pb_read_node_again(tn_ctx *ctx, tn_bytes bytes, tn_loc loc, tn_pb_node *io) {
-  tn_pb_node n = {0};
-  n.input.at = io->input.at, n.input.cap = io->input.cap;
-  n.output.at = io->output.at, n.output.cap = io->output.cap;
-  n.attribute.at = io->attribute.at, n.attribute.cap = io->attribute.cap;
-  *io = n;
+  const tn_pb_node old = *io;
+  memset(io, 0, sizeof *io);
+  io->input = (tn_pb_strs){old.input.at, 0, old.input.cap};
+  io->output = (tn_pb_strs){old.output.at, 0, old.output.cap};
+  io->attribute = (tn_pb_msgs){old.attribute.at, 0, old.attribute.cap};
   return proto_read(ctx, &proto_message_node, bytes, loc, io);
 }
