@@ -153,5 +153,6 @@ tn_status tn_pb_read_node_again(tn_ctx *ctx, tn_bytes bytes, tn_loc loc, tn_pb_n
   io->input = (tn_pb_strs){old.input.at, 0, old.input.cap};
   io->output = (tn_pb_strs){old.output.at, 0, old.output.cap};
   io->attribute = (tn_pb_msgs){old.attribute.at, 0, old.attribute.cap};
+  io->metadata_props = (tn_pb_msgs){old.metadata_props.at, 0, old.metadata_props.cap};
   return proto_read(ctx, &proto_message_node, bytes, loc, io);
 }
