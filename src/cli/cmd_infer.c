@@ -4,7 +4,7 @@
 int tn_cmd_infer(int argc, char **argv) {
   tn_compile_flags flags = {0};
   const char *out = NULL;
-  bool is_json = false, is_check = false;
+  bool is_json = false, is_check = false, has_elements = false;
   int64_t runs = 8, seed = 0;
   const tn_option options[] = {
       {.letter = 'o',
@@ -13,6 +13,7 @@ int tn_cmd_infer(int argc, char **argv) {
        .text = &out,
        .help = "copy of the model with the shapes in it"},
       {.name = "json", .flag = &is_json, .help = "print JSON: symbols, values, checks, warnings"},
+      {.name = "elements", .flag = &has_elements, .help = "with --json: what is known of elements too"},
       {.name = "check", .flag = &is_check, .help = "run at random valid sizes and compare every value"},
       {.name = "runs", .arg = "N", .integer = &runs, .least = 1, .help = "with --check: runs (8)"},
       {.name = "seed", .arg = "N", .integer = &seed, .least = 0, .help = "with --check: of sizes and contents (0)"},
@@ -33,6 +34,6 @@ int tn_cmd_infer(int argc, char **argv) {
     const int exit_status = tn_cli_finish(ran, report, &text, NULL);
     return exit_status == TN_EXIT_OK && failed ? TN_EXIT_FAILED : exit_status;
   }
-  const tn_status done = tn_tool_infer(model, &o, is_json, out, &text, &report);
+  const tn_status done = tn_tool_infer(model, &o, is_json ? 1 + has_elements : 0, out, &text, &report);
   return tn_cli_finish(done, report, &text, NULL);
 }

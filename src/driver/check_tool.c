@@ -154,27 +154,10 @@ static void check_add_fault(check *c, const char *value, const char *node, const
     tn_vec_push(&c->ctx->arena, &c->faults, ((check_fault){(int64_t)c->done.n + 1, value, node, text}));
 }
 
-/* What stands for -1 among zero elements no numbers tell; the formula does, as in a compiled program. */
-static void check_settle_reshape(check *c, const tn_value *v) {
-  const tn_lit *const l = c->env[v->id];
-  const tn_lit *const target = v->def && strcmp(v->def->op->name, "reshape") == 0 ? c->env[v->def->in[1]->id] : NULL;
-  if (!target || l->count != 0 || v->type.rank != l->rank) return;
-  int64_t *const dims = TN_NEW_ARRAY(&c->ctx->pass, int64_t, l->rank + 1), n = 1;
-  for (int j = 0; j < l->rank; j++) {
-    dims[j] = l->dims[j];
-    if (j < target->count && tn_lit_i64_at(target, j) == -1 &&
-        tn_sym_eval(c->syms, v->type.dims[j], check_env, c, &dims[j]) != TN_OK)
-      return;
-    if (!tn_mul_i64(n, dims[j], &n)) return;
-  }
-  if (n == 0) c->env[v->id] = tn_lit_new(&c->ctx->pass, l->dtype, l->rank, dims);
-}
-
 /* INVALID: the run goes no further, a check of the run refuses it. */
 static tn_status check_watch(void *arg, const tn_value *v) {
   check *const c = arg;
   if (!c->env[v->id]) return TN_OK;
-  check_settle_reshape(c, v);
   c->values++;
   const char *const why = check_type(c, &v->type, c->env[v->id], 0);
   if (!why) return TN_OK;

@@ -1,11 +1,13 @@
 /* `tenon infer`: symbolic shapes of every value as a table or JSON, and written back into the model. */
+#include <math.h>
+
 #include "driver/report.h"
 #include "driver/shapes.h"
 #include "driver/tool.h"
 
 typedef struct infer_tool {
   const char *out_path;
-  bool json;
+  bool json, elements;
   tn_blob *out;
 } infer_tool;
 
@@ -73,6 +75,13 @@ static void infer_put_symbols(tn_text *t, tn_graph *g, tn_value *const *values) 
   tn_text_addz(t, "},\n");
 }
 
+static void infer_put_expr(tn_text *t, tn_graph *g, tn_sym e) {
+  if (tn_sym_is_int(e))
+    tn_text_i64(t, e->k);
+  else
+    tn_text_json(t, tn_str_of(tn_sym_text(g->syms, e)));
+}
+
 static void infer_put_shape(tn_text *t, tn_graph *g, const tn_type *type) {
   if (!tn_type_has_rank(type)) {
     tn_text_addz(t, "null");
@@ -81,15 +90,42 @@ static void infer_put_shape(tn_text *t, tn_graph *g, const tn_type *type) {
   tn_text_addz(t, "[");
   for (int j = 0; j < type->rank; j++) {
     if (j) tn_text_addz(t, ", ");
-    if (tn_sym_is_int(type->dims[j]))
-      tn_text_i64(t, type->dims[j]->k);
-    else
-      tn_text_json(t, tn_str_of(tn_sym_text(g->syms, type->dims[j])));
+    infer_put_expr(t, g, type->dims[j]);
   }
   tn_text_addz(t, "]");
 }
 
-static void infer_put_value(tn_text *t, tn_graph *g, const char *name, const tn_type *type, bool *first) {
+static void infer_put_elem(tn_text *t, tn_graph *g, const tn_elem *e) {
+  if (e->kind == TN_ELEM_NONE || (e->kind == TN_ELEM_F64 && !isfinite(e->f))) {
+    tn_text_addz(t, "null");
+  } else if (e->kind == TN_ELEM_F64) {
+    tn_text_printf(t, "{\"float\": %.17g}", e->f);
+  } else if (e->kind == TN_ELEM_SYM) {
+    infer_put_expr(t, g, e->sym);
+  } else {
+    tn_text_addz(t, e->kind == TN_ELEM_RATIO ? "{\"quotient\": [" : "{\"product\": [");
+    infer_put_expr(t, g, e->sym);
+    if (e->kind == TN_ELEM_RATIO)
+      tn_text_printf(t, ", %lld]}", (long long)e->den);
+    else
+      tn_text_printf(t, ", %.17g]}", e->f);
+  }
+}
+
+/* What is known of the elements, where something is. */
+static void infer_put_elements(tn_text *t, tn_graph *g, const tn_type *type) {
+  const int64_t n = tn_type_content_count(type);
+  if (n == 0) return;
+  tn_text_addz(t, ", \"elements\": [");
+  for (int64_t i = 0; i < n; i++) {
+    if (i) tn_text_addz(t, ", ");
+    infer_put_elem(t, g, &type->content[i]);
+  }
+  tn_text_addz(t, "]");
+}
+
+static void infer_put_value(tn_text *t, tn_graph *g, const char *name, const tn_type *type, bool elements,
+                            bool *first) {
   tn_text_addz(t, *first ? "\n  " : ",\n  ");
   *first = false;
   tn_text_json(t, tn_str_of(name));
@@ -109,23 +145,24 @@ static void infer_put_value(tn_text *t, tn_graph *g, const char *name, const tn_
   }
   tn_text_addz(t, ", \"shape\": ");
   infer_put_shape(t, g, type);
+  if (elements && type->kind == TN_TYPE_TENSOR) infer_put_elements(t, g, type);
   tn_text_addz(t, "}");
 }
 
 /* Results whose name is not that of the value: two names of one value. */
-static void infer_put_results(tn_text *t, tn_graph *g, bool *first) {
+static void infer_put_results(tn_text *t, tn_graph *g, bool elements, bool *first) {
   for (int i = 0; i < g->main->n_results; i++)
     if (!tn_graph_find_value(g, g->main->result_names[i]))
-      infer_put_value(t, g, g->main->result_names[i], &g->main->results[i]->type, first);
+      infer_put_value(t, g, g->main->result_names[i], &g->main->results[i]->type, elements, first);
 }
 
-static void infer_put_json(tn_text *t, tn_graph *g, tn_value *const *values) {
+static void infer_put_json(tn_text *t, tn_graph *g, tn_value *const *values, bool elements) {
   bool first = true;
   infer_put_symbols(t, g, values);
   tn_text_addz(t, " \"values\": {");
   for (uint32_t i = 0; i < g->n_values; i++)
-    if (values[i]) infer_put_value(t, g, values[i]->name, &values[i]->type, &first);
-  infer_put_results(t, g, &first);
+    if (values[i]) infer_put_value(t, g, values[i]->name, &values[i]->type, elements, &first);
+  infer_put_results(t, g, elements, &first);
   tn_text_addz(t, "},\n \"checks\": [");
   for (size_t i = 0; i < g->checks.n; i++) {
     const tn_check *c = &g->checks.at[i];
@@ -202,7 +239,7 @@ static tn_status infer_inside(tn_compilation *c, void *arg) {
   tn_text t;
   tn_text_init(&t, &c->ctx.arena);
   if (tool->json)
-    infer_put_json(&t, g, values);
+    infer_put_json(&t, g, values, tool->elements);
   else
     infer_put_table(&t, g, values);
   if (tool->out_path) TN_TRY(infer_write(c, tool->out_path));
@@ -218,7 +255,7 @@ tn_status tn_tool_infer(const char *path, const tn_compile_options *o, int json,
                                 .stop_after = "infer",
                                 .max_edits = -1,
                                 .keeps_unknown = true};
-  infer_tool tool = {out_path, json != 0, out};
+  infer_tool tool = {out_path, json != 0, json > 1, out};
   *out = (tn_blob){0};
   return tn_tool_finish(&c, tn_compilation_run(&c, &q), infer_inside, &tool, out_report);
 }

@@ -30,7 +30,9 @@ TN_KERNEL(reshape, TN_K_SIZES) {
     else if (!tn_mul_i64(others, dims[i], &others))
       return tn_k_fail(k, TN_LIMIT, "the target shape has too many elements");
   }
-  if (rest >= 0) dims[rest] = others ? x->count / others : 0;
+  if (rest >= 0 && others == 0)
+    return tn_k_fail(k, TN_MISMATCH, "nothing tells the dim that is -1 when the others are 0");
+  if (rest >= 0) dims[rest] = x->count / others;
   return reshape_copy_to(k, (int)target->count, dims);
 }
 

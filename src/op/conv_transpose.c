@@ -17,14 +17,17 @@ static tn_status deconv_ints(tn_ctx *ctx, tn_loc loc, const tn_attr *a, const ch
   return TN_OK;
 }
 
+/* SAME never grows the result by padding of less than nothing: where taps leave gaps it ends with the last tap. */
 static tn_status deconv_dim(tn_rule *r, const tn_window_attrs *w, int i, tn_sym in, tn_sym kernel, int64_t extra,
                             tn_sym *out) {
   tn_symtab *t = r->syms;
-  if (w->auto_pad == TN_PAD_SAME_UPPER || w->auto_pad == TN_PAD_SAME_LOWER) {
-    *out = tn_sym_muli(t, in, w->stride[i]);
-    return TN_OK;
-  }
   const tn_sym taps = tn_sym_muli(t, tn_sym_addi(t, kernel, -1), w->dilation[i]);
+  if (w->auto_pad == TN_PAD_SAME_UPPER || w->auto_pad == TN_PAD_SAME_LOWER) {
+    const tn_sym missing = tn_sym_sub(t, tn_sym_int(t, w->stride[i]), tn_sym_addi(t, taps, extra + 1));
+    *out = tn_sym_sub(t, tn_sym_muli(t, in, w->stride[i]), tn_sym_max(t, missing, tn_sym_int(t, 0)));
+    return tn_rule_demand(r, tn_sym_le(t, tn_sym_int(t, 0), *out), "spatial dim %d of size %s gives the size %s", i,
+                          tn_sym_text(t, in), tn_sym_text(t, *out));
+  }
   *out = tn_sym_add(t, tn_sym_muli(t, tn_sym_addi(t, in, -1), w->stride[i]),
                     tn_sym_addi(t, taps, extra + 1 - w->lo[i] - w->hi[i]));
   return tn_rule_demand(r, tn_sym_le(t, tn_sym_int(t, 0), *out), "spatial dim %d of size %s gives the size %s", i,
@@ -77,7 +80,7 @@ static tn_status deconv_eval_axis(tn_eval *e, const tn_window_attrs *a, int i, i
   const bool same = a->auto_pad == TN_PAD_SAME_UPPER || a->auto_pad == TN_PAD_SAME_LOWER;
   const int64_t full = (in - 1) * a->stride[i] + extra + (kernel - 1) * a->dilation[i] + 1;
   *lo = a->lo[i];
-  *out = shape ? shape[i] : same ? in * a->stride[i] : full - a->lo[i] - a->hi[i];
+  *out = shape ? shape[i] : !same ? full - a->lo[i] - a->hi[i] : full < in * a->stride[i] ? full : in * a->stride[i];
   if (*out < 0)
     return tn_eval_fail(e, TN_MISMATCH, "spatial dim %d of size %lld gives the size %lld", i, (long long)in,
                         (long long)*out);

@@ -1,4 +1,5 @@
 /* Running sums and products: CumSum, CumProd. ReverseSequence lives here too: both walk one axis. */
+#include "op/elementwise.h"
 #include "op/move.h"
 
 /* --- cumsum, cumprod --- */
@@ -27,12 +28,12 @@ static tn_status cumsum_value(tn_rule *r, bool product) {
     tn_sym acc = tn_sym_int(r->syms, product ? 1 : 0);
     for (int64_t i = 0; i < length; i++) {
       const int64_t at = line / inner * length * inner + line % inner + (reverse ? length - 1 - i : i) * inner;
-      if (exclusive && acc) out[at] = tn_elem_sym(acc);
+      if (exclusive && acc) out[at] = tn_elem_in_type(r, r->in[0]->dtype, tn_elem_sym(acc));
       if (acc && v[at])
         acc = product ? tn_sym_mul(r->syms, acc, v[at]) : tn_sym_add(r->syms, acc, v[at]);
       else
         acc = NULL;
-      if (!exclusive && acc) out[at] = tn_elem_sym(acc);
+      if (!exclusive && acc) out[at] = tn_elem_in_type(r, r->in[0]->dtype, tn_elem_sym(acc));
     }
   }
   tn_rule_set_content(r, 0, out);

@@ -84,6 +84,44 @@ tn_elem tn_elem_round(tn_rule *r, double v) {
   return tn_elem_f64(tn_load_f64(r->out[0].dtype, &bits, 0));
 }
 
+/* Least and largest number of an integer type below 64 bits. */
+static bool elementwise_range(tn_dtype d, int64_t *lo, int64_t *hi) {
+  const int bits = tn_dtype_bits(d);
+  if (bits >= 64 || !tn_dtype_is_int(d)) return false;
+  const bool is_signed = tn_dtype_cls(d) == TN_CLASS_INT;
+  *lo = is_signed ? -(INT64_C(1) << (bits - 1)) : 0;
+  *hi = (INT64_C(1) << (is_signed ? bits - 1 : bits)) - 1;
+  return true;
+}
+
+/* int32 is what many exporters compute sizes in: that they fit is demanded where it is not proved. */
+static bool elementwise_fits_i32(tn_rule *r, tn_sym e, int64_t lo, int64_t hi) {
+  tn_symtab *const t = r->syms;
+  const tn_sym fits = tn_sym_and(t, tn_sym_le(t, tn_sym_int(t, lo), e), tn_sym_le(t, e, tn_sym_int(t, hi)));
+  if (tn_sym_prove(t, fits) == TN_FALSE) return false;
+  return tn_rule_demand(r, fits, "int32 holds integers up to 2147483647, and %s passes through it",
+                        tn_sym_text(t, e)) == TN_OK;
+}
+
+tn_elem tn_elem_in_type(tn_rule *r, tn_dtype d, tn_elem e) {
+  int64_t lo, hi;
+  if (e.kind != TN_ELEM_SYM || !tn_dtype_is_int(d)) return e;
+  if (e.sym->kind == TN_SYM_OVERFLOW) return (tn_elem){0};
+  const tn_interval b = tn_sym_bounds(r->syms, e.sym);
+  if (!elementwise_range(d, &lo, &hi)) {
+    const bool near_end = e.sym->kind == TN_SYM_ADD && (e.sym->k > INT64_MAX / 2 || e.sym->k < INT64_MIN / 2);
+    if (near_end && (b.lo == INT64_MIN || b.hi == INT64_MAX)) return (tn_elem){0};
+    return d == TN_U64 && b.lo < 0 ? (tn_elem){0} : e;
+  }
+  if (b.lo >= lo && b.hi <= hi) return e;
+  if (tn_sym_is_int(e.sym)) {
+    uint64_t bits = 0;
+    tn_store_i64(d, &bits, 0, e.sym->k);
+    return tn_elem_sym(tn_sym_int(r->syms, tn_load_i64(d, &bits, 0)));
+  }
+  return d == TN_I32 && elementwise_fits_i32(r, e.sym, lo, hi) ? e : (tn_elem){0};
+}
+
 enum { ELEMENTWISE_MAX_IN = 8 };
 
 tn_status tn_op_value_map(tn_rule *r, tn_elem_fn fn) {
@@ -101,7 +139,7 @@ tn_status tn_op_value_map(tn_rule *r, tn_elem_fn fn) {
       in[i] = r->in[i]->content[tn_bcast_index(e, r->out[0].rank, dims, r->in[i]->rank, in_dims[i])];
       known = known && in[i].kind != TN_ELEM_NONE;
     }
-    if (known) out[e] = fn(r, in);
+    if (known) out[e] = tn_elem_in_type(r, r->out[0].dtype, fn(r, in));
   }
   tn_rule_set_content(r, 0, out);
   return TN_OK;

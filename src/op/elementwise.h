@@ -23,7 +23,10 @@ tn_status tn_op_eval_compare(tn_eval *e, tn_f64_fn2 f,
 typedef tn_elem (*tn_elem_fn)(tn_rule *r, const tn_elem *in); /* one element of each input */
 tn_status tn_op_value_map(tn_rule *r, tn_elem_fn fn);
 bool tn_elem_const(const tn_elem *e, double *out); /* a constant, as double */
-tn_elem tn_elem_round(tn_rule *r, double v);       /* a float constant rounded to output 0's element type */
+/* The result e of integer arithmetic as an element of type d: constants wrap, what may wrap is NONE; that a symbolic
+ * one fits int32 is demanded. */
+tn_elem tn_elem_in_type(tn_rule *r, tn_dtype d, tn_elem e);
+tn_elem tn_elem_round(tn_rule *r, double v); /* a float constant rounded to output 0's element type */
 
 /* Opsets below 7: operand 1 aligned to operand 0 at `axis` when `broadcast` is 1. */
 tn_status tn_import_legacy_broadcast(tn_import *im);

@@ -64,6 +64,9 @@ static tn_status quant_shape(tn_rule *r) {
                           "%s scales for dim %d, which is %s", tn_sym_text(r->syms, r->in[1]->dims[0]), axis,
                           tn_sym_text(r->syms, r->in[0]->dims[axis])));
   }
+  if (tn_rule_has_rank(r, 1) && tn_rule_has_rank(r, 2) && r->in[1]->rank == r->in[2]->rank)
+    for (int i = 0; i < r->in[1]->rank; i++)
+      TN_TRY(tn_rule_unify(r, r->in[1]->dims[i], r->in[2]->dims[i], "scale and zero point", i, NULL));
   return tn_shape_as_input(r);
 }
 

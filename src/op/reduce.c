@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "ir/axis.h"
+#include "op/elementwise.h"
 #include "op/move.h"
 
 /* Which axes go. False: not known before the run. */
@@ -80,7 +81,8 @@ static tn_status reduce_value(tn_rule *r, reduce_sym_fn fn, int64_t empty) {
   }
   tn_elem *const out = tn_rule_elems(r, n_out);
   for (int64_t i = 0; i < n_out; i++)
-    if (!bad[i] && (acc[i] || empty != INT64_MIN)) out[i] = tn_elem_sym(acc[i] ? acc[i] : tn_sym_int(r->syms, empty));
+    if (!bad[i] && (acc[i] || empty != INT64_MIN))
+      out[i] = tn_elem_in_type(r, r->in[0]->dtype, tn_elem_sym(acc[i] ? acc[i] : tn_sym_int(r->syms, empty)));
   tn_rule_set_content(r, 0, out);
   return TN_OK;
 }

@@ -43,47 +43,64 @@ static tn_status reshape_entry(tn_rule *r, tn_sym e, int i, tn_sym *out) {
     *out = x->rank >= 0 ? x->dims[i] : NULL;
   } else if (x->rank > i && x->dims[i] != e && b.lo < 0) {
     *out = tn_sym_select(t, tn_sym_eq(t, e, tn_sym_int(t, 0)), x->dims[i], e);
-  } else if (x->rank >= 0 && b.lo == 0 && (i >= x->rank || x->dims[i] != e)) {
+  } else if (x->rank >= 0 && i >= x->rank && b.lo < 0) {
+    return tn_rule_demand(r, tn_sym_ne(t, e, tn_sym_int(t, 0)),
+                          "target dim %d, %s, would be 0: a copy of a dim that is not there", i, tn_sym_text(t, e));
+  } else if (b.lo == 0 && (i >= x->rank || x->dims[i] != e)) {
     return reshape_demand_size(r, e, i);
   }
   return TN_OK;
 }
 
-/* The dim behind a certain -1: all elements over the others. */
-static tn_sym reshape_rest(tn_symtab *t, tn_sym total, tn_sym others) {
-  if (tn_sym_bounds(t, others).lo >= 1) return tn_sym_divexact(t, total, others);
-  const tn_sym exact = tn_sym_divexact(t, total, others);
-  if (exact->kind != TN_SYM_FLOORDIV) return exact;
-  return tn_sym_select(t, tn_sym_eq(t, others, tn_sym_int(t, 0)), tn_sym_int(t, 0), exact);
+/* What -1 stands for where another dim is 0 is not told by the number of elements. */
+static tn_status reshape_demand_others(tn_rule *r, int n, const tn_sym *dims, int rest) {
+  for (int i = 0; i < n; i++)
+    if (i != rest)
+      TN_TRY(tn_rule_demand(r, tn_sym_le(r->syms, tn_sym_int(r->syms, 1), dims[i]),
+                            "target dim %d is -1, which nothing tells when dim %d, %s, is 0", rest, i,
+                            tn_sym_text(r->syms, dims[i])));
+  return TN_OK;
 }
 
 /* Elements that a run-time input gives may turn out to be -1. */
-static void reshape_maybe_rest(tn_rule *r, int n, tn_sym *dims, tn_sym total) {
+static tn_status reshape_maybe_rest(tn_rule *r, int n, const tn_sym *entries, tn_sym *dims, tn_sym total) {
   tn_symtab *const t = r->syms;
-  const tn_sym minus = tn_sym_int(t, -1), one = tn_sym_int(t, 1);
-  tn_sym others = one;
+  const tn_sym zero = tn_sym_int(t, 0), one = tn_sym_int(t, 1), minus = tn_sym_int(t, -1);
+  tn_sym others = one, rests = zero;
+  for (int i = 0; i < n; i++) {
+    const tn_sym is_rest = tn_sym_eq(t, entries[i], minus);
+    TN_TRY(tn_rule_demand(r, tn_sym_le(t, minus, entries[i]), "target dim %d is %s", i, tn_sym_text(t, entries[i])));
+    rests = tn_sym_add(t, rests, is_rest);
+    others = tn_sym_mul(t, others, tn_sym_select(t, is_rest, one, dims[i]));
+  }
+  TN_TRY(tn_rule_demand(r, tn_sym_le(t, rests, one), "more than one target dim is -1"));
+  TN_TRY(tn_rule_demand(r, tn_sym_or(t, tn_sym_eq(t, rests, zero), tn_sym_ne(t, others, zero)),
+                        "a target dim is -1, which nothing tells when another is 0"));
   for (int i = 0; i < n; i++)
-    others = tn_sym_mul(
-        t, others,
-        tn_sym_bounds(t, dims[i]).lo >= 0 ? dims[i] : tn_sym_select(t, tn_sym_eq(t, dims[i], minus), one, dims[i]));
-  for (int i = 0; i < n; i++)
-    if (tn_sym_bounds(t, dims[i]).lo < 0)
-      dims[i] = tn_sym_select(t, tn_sym_eq(t, dims[i], minus), reshape_rest(t, total, others), dims[i]);
+    dims[i] = tn_sym_select(t, tn_sym_eq(t, entries[i], minus), tn_sym_divexact(t, total, others), dims[i]);
+  return TN_OK;
 }
 
-static tn_status reshape_known(tn_rule *r, int n, tn_sym *dims) {
+/* Where a dim is not known, one that may be -1 is not either. */
+static void reshape_unclear(tn_rule *r, int n, tn_sym *dims, int rest) {
+  for (int i = 0; i < n && rest < 0; i++)
+    if (dims[i] && tn_sym_bounds(r->syms, dims[i]).lo < 0) dims[i] = NULL;
+}
+
+static tn_status reshape_known(tn_rule *r, int n, const tn_sym *entries) {
   tn_symtab *const t = r->syms;
+  tn_sym *const dims = tn_rule_dims(r, n);
   tn_sym others = tn_sym_int(t, 1);
   int rest = -1, unknown = 0;
   bool maybe = false;
   for (int i = 0; i < n; i++) {
-    TN_TRY(reshape_entry(r, dims[i], i, &dims[i]));
+    TN_TRY(reshape_entry(r, entries[i], i, &dims[i]));
     if (!dims[i]) {
       unknown++;
     } else if (tn_sym_is(dims[i], -1)) {
       if (rest >= 0) return tn_rule_fail(r, TN_INVALID, "target dims %d and %d are both -1", rest, i);
       rest = i;
-    } else if (tn_sym_bounds(t, dims[i]).hi < 0) {
+    } else if (tn_sym_bounds(t, dims[i]).hi < -1) {
       return tn_rule_fail(r, TN_INVALID, "target dim %d is %s", i, tn_sym_text(t, dims[i]));
     } else {
       maybe = maybe || tn_sym_bounds(t, dims[i]).lo < 0;
@@ -92,15 +109,21 @@ static tn_status reshape_known(tn_rule *r, int n, tn_sym *dims) {
   }
   const tn_type *const x = r->in[0];
   const tn_sym total = x->rank >= 0 ? tn_type_count(t, x) : NULL;
-  if (maybe && total && !unknown && rest < 0) reshape_maybe_rest(r, n, dims, total);
-  if (rest >= 0) dims[rest] = total && !unknown && !maybe ? reshape_rest(t, total, others) : NULL;
+  if (maybe && total && !unknown && rest < 0) {
+    TN_TRY(reshape_maybe_rest(r, n, entries, dims, total));
+  } else if (maybe) {
+    reshape_unclear(r, n, dims, rest);
+    unknown += rest < 0;
+  }
+  if (rest >= 0 && !unknown) TN_TRY(reshape_demand_others(r, n, dims, rest));
+  if (rest >= 0) dims[rest] = total && !unknown ? tn_sym_divexact(t, total, others) : NULL;
   tn_sym count = tn_sym_int(t, 1);
   for (int i = 0; i < n; i++) {
     if (!dims[i]) dims[i] = tn_rule_fresh(r, 0, i, 0, NULL);
     count = tn_sym_mul(t, count, dims[i]);
   }
   tn_rule_set(r, 0, n, dims);
-  if (!total || unknown || (maybe && rest >= 0)) return TN_OK;
+  if (!total || unknown) return TN_OK;
   const tn_sym fits = tn_sym_eq(t, count, total);
   if (tn_sym_is(fits, 1)) return TN_OK;
   if (maybe) return tn_rule_demand(r, fits, "cannot reshape %s elements to the target given", tn_sym_text(t, total));
@@ -137,7 +160,9 @@ static tn_status reshape_eval(tn_eval *e) {
     else if (!tn_mul_i64(others, dims[i], &others))
       return tn_eval_fail(e, TN_LIMIT, "the new shape has too many elements");
   }
-  if (rest >= 0) dims[rest] = others ? e->in[0]->count / others : 0;
+  if (rest >= 0 && others == 0)
+    return tn_eval_fail(e, TN_MISMATCH, "nothing tells the dim that is -1 when the others are 0");
+  if (rest >= 0) dims[rest] = e->in[0]->count / others;
   return reshape_copy(e, (int)n, dims);
 }
 

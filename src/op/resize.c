@@ -72,6 +72,15 @@ static bool resize_keep_ratio(tn_rule *r, int n, const int *axes, const tn_sym *
   return true;
 }
 
+/* Of a dim of 0 nothing but 0 can be made. */
+static tn_status resize_demand_source(tn_rule *r, int axis, tn_sym in, tn_sym size) {
+  tn_symtab *const t = r->syms;
+  if (in == size) return TN_OK;
+  const tn_sym some = tn_sym_le(t, tn_sym_int(t, 1), in), none = tn_sym_eq(t, size, tn_sym_int(t, 0));
+  return tn_rule_demand(r, tn_sym_or(t, some, none), "cannot resize dim %d of size %s to %s", axis, tn_sym_text(t, in),
+                        tn_sym_text(t, size));
+}
+
 static tn_status resize_by_sizes(tn_rule *r, int n, const int *axes, tn_sym *dims) {
   TN_TRY(resize_count(r, RESIZE_SIZES, n));
   int64_t count;
@@ -87,6 +96,7 @@ static tn_status resize_by_sizes(tn_rule *r, int n, const int *axes, tn_sym *dim
     }
     TN_TRY(tn_rule_demand(r, tn_sym_le(r->syms, tn_sym_int(r->syms, 0), sizes[i]), "size %s of dim %d is negative",
                           tn_sym_text(r->syms, sizes[i]), axes[i]));
+    TN_TRY(resize_demand_source(r, axes[i], dims[axes[i]], sizes[i]));
     dims[axes[i]] = sizes[i];
   }
   return TN_OK;

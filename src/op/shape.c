@@ -264,6 +264,12 @@ TN_OP(range){
 
 /* --- expand --- */
 
+static tn_status expand_dim(tn_rule *r, tn_sym a, tn_sym size, int i, tn_sym *out) {
+  TN_TRY(tn_rule_demand(r, tn_sym_le(r->syms, tn_sym_int(r->syms, 0), size), "dim %d is %s, which is negative", i,
+                        tn_sym_text(r->syms, size)));
+  return tn_rule_bcast_dim(r, a, size, i, out);
+}
+
 static tn_status expand_shape(tn_rule *r) {
   bool known;
   int rank;
@@ -281,7 +287,7 @@ static tn_status expand_shape(tn_rule *r) {
     else if (!dims[it])
       out[i] = tn_rule_fresh(r, 0, i, 0, NULL);
     else
-      TN_TRY(tn_rule_bcast_dim(r, a, dims[it], i, &out[i]));
+      TN_TRY(expand_dim(r, a, dims[it], i, &out[i]));
   }
   tn_rule_set(r, 0, out_rank, out);
   return TN_OK;

@@ -1,0 +1,136 @@
+"""Where what `tenon infer` says and what ONNX Runtime does may differ, each with its reason."""
+import re
+
+import numpy as np
+
+FAILURES, REFUSALS, REFUSED, VALUES = [], [], [], []
+
+# Operands whose elements decide a shape. Where they are not known when a model is read, no check guards the node.
+BY_VALUE = {"Reshape": (1,), "Expand": (1,), "Tile": (1,), "Pad": (1, 3), "Slice": (1, 2, 3, 4), "Squeeze": (1,), "Unsqueeze": (1,), "TopK": (1,), "Range": (0, 1, 2),
+            "ConstantOfShape": (0,), "Split": (1,), "Resize": (2, 3), "OneHot": (1,), "CumSum": (1,), "CumProd": (1,), "CenterCropPad": (1,), "SplitToSequence": (1,),
+            "SequenceAt": (1,), "SequenceErase": (1,), "SequenceInsert": (2,), "ReverseSequence": (1,), "TensorScatter": (2,), "DFT": (1, 2), "AffineGrid": (1,), "Trilu": (1,),
+            "Col2Im": (1, 2), "MaxUnpool": (2,), "STFT": (1, 3), "Upsample": (1,), "Dropout": (1, 2), "HannWindow": (0,), "HammingWindow": (0,), "BlackmanWindow": (0,)}
+# Operands that are constants in any model that makes sense; else they may be out of range.
+CONSTANT = {"Slice": (3, 4), "Pad": (3,), "Squeeze": (1,), "Unsqueeze": (1,), "CumSum": (1,), "CumProd": (1,), "DFT": (2,)}
+# A node of these may fail because of the contents of its operands, which no shape tells.
+BY_CONTENTS = {"Gather", "GatherND", "GatherElements", "ScatterND", "ScatterElements", "OneHot", "NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss", "ReverseSequence",
+               "TensorScatter", "MaxUnpool", "RotaryEmbedding", "Div", "Mod", "MaxRoiPool", "MelWeightMatrix", "RoiAlign", "GRU", "LSTM", "RNN"}
+
+
+def failure(op, pattern, reason):
+    """ONNX Runtime fails where Tenon's checks hold."""
+    FAILURES.append((op, pattern, reason))
+
+
+def refusal(op, pattern, when, reason):
+    """Tenon's check refuses what ONNX Runtime runs."""
+    REFUSALS.append((op, pattern, when, reason))
+
+
+def refused(op, pattern, reason):
+    """Tenon refuses a model that ONNX Runtime runs."""
+    REFUSED.append((op, pattern, reason))
+
+
+def value(op, when, reason):
+    """The value in ONNX Runtime is not as inferred."""
+    VALUES.append((op, when, reason))
+
+
+def unknown(claims, name):
+    """Is not every element known?"""
+    if name not in claims.values:
+        return False  # a constant
+    elements = claims.values[name].get("elements")
+    shape = claims.values[name]["shape"]
+    return None in elements if elements is not None else shape is None or 0 not in shape
+
+
+def constant(claims, name):
+    return all(isinstance(e, int) for e in claims.values[name].get("elements", [None]))
+
+
+def by_data(model, claims, name):
+    """Has the node, or one in its bodies, an operand or result that data decides?"""
+    node = next((n for n in model.graph.node if n.name == name), None)
+    if node is None or node.op_type in ("If", "Loop", "Scan", "SequenceMap"):
+        return True
+    if any(v in claims.values and claims.values[v]["shape"] is None for v in [*node.input, *node.output]):
+        return True
+    reduces = node.op_type.startswith("Reduce")
+    if any(i < len(node.input) and node.input[i] in claims.values and not constant(claims, node.input[i]) for i in ((1,) if reduces else CONSTANT.get(node.op_type, ()))):
+        return True
+    at = (1,) if reduces else BY_VALUE.get(node.op_type, ())
+    return any(i < len(node.input) and node.input[i] and unknown(claims, node.input[i]) for i in at)
+
+
+def may_fail(model, claims, op, node, text):
+    if by_data(model, claims, node) or op in BY_CONTENTS:
+        return True
+    return any((o is None or op in o) and re.search(pattern, text) for o, pattern, _ in FAILURES)
+
+
+def may_refuse(model, check, run):
+    node = next((n for n in model.graph.node if n.name == check["node"]), None)
+    if node is None:
+        return False
+    return any((o is None or node.op_type in o) and re.search(pattern, check["why"]) and when(node, run) for o, pattern, when, _ in REFUSALS)
+
+
+def may_be_refused(model, failed):
+    inner = {n for node in model.graph.node for n in inner_names(node)}
+    if failed.node in inner:
+        return True  # what fails whenever it is reached is refused, though it may never be
+    return failed.kind == "refused" and any((o is None or failed.op in o) and re.search(pattern, failed.text) for o, pattern, _ in REFUSED)
+
+
+def inner_names(node):
+    for a in node.attribute:
+        for inner in a.g.node:
+            yield inner.name
+            yield from inner_names(inner)
+
+
+def may_differ(node, run):
+    return any(node.op_type in o and when(node, run) for o, when, _ in VALUES)
+
+
+def attr(node, name, default):
+    from onnx import helper
+    return next((helper.get_attribute_value(a) for a in node.attribute if a.name == name), default)
+
+
+def empty(node, run):
+    """Has an operand or a result no elements?"""
+    return any(isinstance(run.get(v), np.ndarray) and run[v].size == 0 for v in [*node.input, *node.output])
+
+
+def copies(node, run):
+    return not attr(node, "allowzero", 0) and 0 in np.asarray(run[node.input[1]]) if node.input[1] in run else False
+
+
+refusal(("Concat", "LpPool", "MaxPool", "AveragePool", "Conv", "SoftmaxCrossEntropyLoss", "NegativeLogLikelihoodLoss"), "", empty, "ONNX Runtime does not look at what has no elements")
+refusal(("Reshape",), "", copies, "a size that turns out to be 0 copies a dim: refused, as it is hardly ever meant (doc/sym.md)")
+refusal(("SoftmaxCrossEntropyLoss", "NegativeLogLikelihoodLoss"), "labels differ", lambda n, r: True, "ONNX Runtime does not compare the dims of labels and scores")
+refusal(("LpPool", "MaxPool", "AveragePool"), "does not fit", lambda n, r: True, "ONNX Runtime rounds a negative number of steps toward zero, and reads one window past the border")
+refusal(None, "int32 holds|float32 holds", lambda n, r: True, "numbers that may leave a type in between are refused")
+refusal(("GatherND",), "batches differ", lambda n, r: True, "ONNX Runtime does not compare the batches")
+refusal(("CenterCropPad",), "target size", lambda n, r: True, "a negative size")
+
+failure(None, "Only N can be zero|Only first dimension|Invalid input shape", "pooling and convolution of no elements")
+failure(("Conv", "ConvTranspose", "LayerNormalization", "GroupNormalization"), "Kernel size must be positive|output dimension is <= 0|must be at least 1, got 0", "weights or results of no elements")
+failure(("MaxPool", "AveragePool", "LpPool"), "padding values must be non-negative", "SAME with strides above the window")
+failure(("Resize",), "Scale value should be greater than 0", "a size of 0")
+failure(("Resize",), "Cannot scale 0", "nothing, under a policy that keeps the ratio of the sides")
+failure(("ConvTranspose",), "output_padding", "padding of the output that ONNX Runtime does not take")
+failure(("Attention",), "inconsistent q_sequence_length", "a mask that broadcasts")
+failure(("Pad",), "reflect|with zero effective", "a mirror image longer than the dim: numpy repeats it, ONNX Runtime refuses")
+
+value(("NonZero",), lambda n, r: r[n.input[0]].ndim == 0 if n.input[0] in r else True, "a scalar gives shape (1, N) in ONNX Runtime; the standard says (0, N)")
+value(("Shrink",), lambda n, r: True, "ONNX Runtime rounds doubles to float32")
+value(("Slice",), lambda n, r: True if len(n.input) > 4 and n.input[2] and np.any(np.asarray(r.get(n.input[2], 2**31 - 1)) >= 2**31 - 1) else False,
+      "step < 0 with end INT_MAX is taken as `to the first element` by ONNX Runtime; the standard clamps it to the last, which leaves nothing")
+value(("Loop",), lambda n, r: any(r[o].ndim and r[o].shape[0] == 0 for o in n.output if isinstance(r.get(o), np.ndarray)),
+      "of scan outputs that no iteration made, ONNX Runtime takes unknown dims as 0")
+value(("Resize",), lambda n, r: any(a < 0 for a in attr(n, "axes", [])) and attr(n, "keep_aspect_ratio_policy", b"stretch") != b"stretch",
+      "ONNX Runtime does not know negative axes in this mode")
