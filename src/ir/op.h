@@ -74,9 +74,9 @@ enum {                           /* traits */
 };
 
 typedef enum tn_size_class {                 /* who decides the sizes of results */
-                        TN_SIZES_TOLD,  /* shapes, attributes and the inputs that are SHAPES */
-                        TN_SIZES_BOUND, /* data, within bounds that those give */
-                        TN_SIZES_OPEN   /* the run alone */
+                             TN_SIZES_TOLD,  /* shapes, attributes and the inputs that are SHAPES */
+                             TN_SIZES_BOUND, /* data, within bounds that those give */
+                             TN_SIZES_OPEN   /* the run alone */
 } tn_size_class;
 
 typedef enum tn_view_part { /* results that are elements of operand 0 which may lie together (pass/part.c) */
