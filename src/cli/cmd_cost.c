@@ -24,7 +24,10 @@ int tn_cmd_cost(int argc, char **argv) {
   bool is_json = false;
   const tn_option options[] = {
       {.name = "dim", .arg = "B=8,S=128", .text = &dims, .help = "evaluate for these sizes"},
-      {.name = "max-memory", .arg = "BYTES", .text = &memory, .help = "with --vary: live bytes allowed (8GiB, 512MiB)"},
+      {.name = "max-memory",
+       .arg = "BYTES",
+       .text = &memory,
+       .help = "with --vary: room for live bytes and parameters (8GiB, 512MiB)"},
       {.name = "vary", .arg = "NAME", .text = &vary, .help = "the symbol to solve for"},
       {.name = "json", .flag = &is_json, .help = "print JSON: nodes and sums"},
       TN_COMPILE_ROWS(flags),
@@ -33,7 +36,8 @@ int tn_cmd_cost(int argc, char **argv) {
       "Prints parameters, floating point operations, bytes moved and the largest sum of live bytes as formulas.\n"
       "A multiply and an add are two operations; an elementwise node takes one per element of its result, a\n"
       "reduction one per element that it reads, softmax and normalisation five; what only moves data takes none.\n"
-      "Bytes moved are those of all operands and results of each node.";
+      "Bytes moved are those of all operands and results of each node. A body counts as often as it runs at most,\n"
+      "of two branches the dearer one; the nodes in them are listed for one round.";
   const char *model;
   const int status = tn_options_parse_model("cost", about, options, TN_CLI_COUNT(options), argc, argv, &model);
   if (status != TN_OPTIONS_GO_ON) return status;

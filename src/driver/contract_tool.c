@@ -192,7 +192,7 @@ static void contract_add_symbol(contract *c, tn_sym var, const size_t *at, size_
       conditions[m++] = e;
     }
   }
-  tn_sizes sizes;
+  tn_size_words sizes;
   tn_sym_set *const set = TN_NEW(a, tn_sym_set);
   if (m == 0 || tn_sym_solve(c->syms, a, var, conditions, m, solved, implied, set) == 0 ||
       !tn_sizes_describe(c->syms, a, set, from, &sizes))

@@ -1,6 +1,6 @@
-/* `tenon cost`: what a model computes and moves, as formulas of its symbols (pass/cost.h), and evaluated. Live bytes
- * are those of the values that are still needed, in program order of the main graph; constants are parameters, not live
- * bytes. Regions count once. */
+/* `tenon cost`: what a model computes and moves, as formulas of its symbols (pass/cost.h), and evaluated. A body counts
+ * as often as it runs at most, of branches the one that counts most. Live bytes are those of the values that are still
+ * needed, in program order of the main graph; constants are parameters, not live bytes. */
 #include "driver/shapes.h"
 #include "driver/tool.h"
 #include "ir/op.h"
@@ -10,6 +10,10 @@ typedef struct cost_row {
   const tn_node *node;
   tn_sym flops, bytes;
 } cost_row;
+
+typedef struct cost_sum {
+  tn_sym flops, bytes;
+} cost_sum;
 
 typedef struct cost {
   tn_graph *graph;
@@ -22,7 +26,8 @@ typedef struct cost {
   TN_VEC(cost_row) rows;
   TN_VEC(tn_sym) live; /* sums of live bytes of which none is known to be below another */
   int64_t parameters, parameter_bytes;
-  tn_sym flops, bytes;
+  cost_sum *sums; /* by region: of all that is in it, run once */
+  bool unknown_rounds;
   tn_cost of;
   tn_cost_sizes sizes;
 } cost;
@@ -44,11 +49,42 @@ static tn_status cost_node(void *arg, tn_node *node) {
     return TN_OK;
   }
   const cost_row row = {node, tn_cost_flops(&c->of, node), tn_cost_moved(&c->of, node)};
-  c->flops = tn_sym_add(c->syms, c->flops, row.flops);
-  c->bytes = tn_sym_add(c->syms, c->bytes, row.bytes);
   tn_vec_push(&c->ctx->arena, &c->rows, row);
   return TN_OK;
 }
+
+/* What is in the regions of a node: the dearer branch, the body times its rounds. */
+static cost_sum cost_inner(cost *c, const tn_node *node) {
+  cost_sum sum = {cost_int(c, 0), cost_int(c, 0)};
+  const bool is_choice = strcmp(node->op->name, "if") == 0;
+  for (int i = 0; i < node->n_regions; i++) {
+    const cost_sum *const in = &c->sums[node->regions[i]->id];
+    if (node->regions[i]->dead) continue;
+    sum.flops = (is_choice ? tn_sym_max : tn_sym_add)(c->syms, sum.flops, in->flops);
+    sum.bytes = (is_choice ? tn_sym_max : tn_sym_add)(c->syms, sum.bytes, in->bytes);
+  }
+  const tn_sym rounds = node->n_regions ? tn_cost_rounds(&c->of, node) : cost_int(c, 1);
+  c->unknown_rounds |= !rounds;
+  if (!rounds) return sum;
+  return (cost_sum){tn_sym_mul(c->syms, rounds, sum.flops), tn_sym_mul(c->syms, rounds, sum.bytes)};
+}
+
+/* Rows come outer before inner: the last first, so that a region is whole when its owner is met. */
+static void cost_sum_up(cost *c) {
+  c->sums = TN_NEW_ARRAY(&c->ctx->arena, cost_sum, c->graph->n_regions + 1);
+  for (uint32_t i = 0; i <= c->graph->n_regions; i++) c->sums[i] = (cost_sum){cost_int(c, 0), cost_int(c, 0)};
+  for (size_t i = c->rows.n; i-- > 0;) {
+    cost_row *const row = &c->rows.at[i];
+    cost_sum *const to = &c->sums[row->node->region->id];
+    const cost_sum inner = cost_inner(c, row->node);
+    row->flops = tn_sym_add(c->syms, row->flops, inner.flops);
+    row->bytes = tn_sym_add(c->syms, row->bytes, inner.bytes);
+    to->flops = tn_sym_add(c->syms, to->flops, row->flops);
+    to->bytes = tn_sym_add(c->syms, to->bytes, row->bytes);
+  }
+}
+
+static cost_sum cost_all(const cost *c) { return c->sums[c->graph->main->id]; }
 
 /* Live bytes. */
 
@@ -132,13 +168,14 @@ static tn_sym cost_peak(cost *c) {
 
 static bool cost_value(cost *c, tn_sym e, int64_t *out) { return tn_cost_value(&c->sizes, e, out); }
 
-/* The largest number of `vary` whose live bytes fit, by doubling and halving: live bytes grow with the sizes. */
+/* A number of `vary` whose live bytes and parameters fit while those of the next do not: the largest, since they grow
+ * with the sizes. */
 static tn_status cost_solve(cost *c, int64_t *out) {
   const tn_loc loc = {.kind = "option", .name = "--vary"};
   const tn_symbol *const symbol = tn_sym_find_symbol(c->syms, c->vary);
   if (!symbol) return tn_fail(c->ctx, TN_INVALID, loc, "the model has no symbol '%s'", c->vary);
   const tn_sym var = symbol->var;
-  const tn_sym peak = cost_peak(c);
+  const tn_sym peak = tn_sym_addi(c->syms, cost_peak(c), c->parameter_bytes);
   int64_t lo = 0, hi = INT64_C(1) << 40, bytes;
   c->sizes.given[var->k] = true;
   c->sizes.value[var->k] = 1;
@@ -176,10 +213,11 @@ static void cost_put_text(cost *c, tn_text *t) {
     tn_text_addz(t, "\n");
   }
   tn_text_printf(t, "parameters: %lld (%lld bytes)\n", (long long)c->parameters, (long long)c->parameter_bytes);
-  cost_put(c, t, "flops", c->flops);
-  cost_put(c, t, "bytes moved", c->bytes);
+  cost_put(c, t, "flops", cost_all(c).flops);
+  cost_put(c, t, "bytes moved", cost_all(c).bytes);
   cost_put(c, t, "largest live bytes", cost_peak(c));
   if (c->of.unknown) tn_text_addz(t, "values whose rank only the run knows are left out\n");
+  if (c->unknown_rounds) tn_text_addz(t, "bodies whose rounds only the run knows count once\n");
 }
 
 static void cost_put_field(cost *c, tn_text *t, const char *name, tn_sym e) {
@@ -209,9 +247,9 @@ static void cost_put_json(cost *c, tn_text *t) {
   }
   tn_text_printf(t, "],\n \"parameters\": %lld,\n \"parameter_bytes\": %lld,\n ", (long long)c->parameters,
                  (long long)c->parameter_bytes);
-  cost_put_field(c, t, "flops", c->flops);
+  cost_put_field(c, t, "flops", cost_all(c).flops);
   tn_text_addz(t, ",\n ");
-  cost_put_field(c, t, "bytes", c->bytes);
+  cost_put_field(c, t, "bytes", cost_all(c).bytes);
   tn_text_addz(t, ",\n ");
   cost_put_field(c, t, "live_bytes", cost_peak(c));
 }
@@ -229,7 +267,8 @@ static tn_status cost_print(cost *c) {
     if (c->json)
       tn_text_printf(&t, ",\n \"largest\": %lld", (long long)most);
     else
-      tn_text_printf(&t, "largest %s within %lld bytes: %lld\n", c->vary, (long long)c->max_memory, (long long)most);
+      tn_text_printf(&t, "largest %s whose live bytes and parameters fit %lld bytes: %lld\n", c->vary,
+                     (long long)c->max_memory, (long long)most);
   }
   if (c->json) tn_text_addz(&t, "\n}\n");
   return tn_blob_copy((tn_str){tn_text_z(&t), t.len}, c->out);
@@ -242,11 +281,11 @@ static tn_status cost_inside(tn_compilation *compilation, void *arg) {
   c->ctx = &compilation->ctx;
   c->graph = compilation->graph;
   c->syms = c->graph->syms;
-  c->flops = c->bytes = cost_int(c, 0);
   c->of.syms = c->syms;
   c->sizes = tn_cost_sizes_new(c->syms, &c->ctx->arena);
   TN_TRY(tn_cost_sizes_read(&c->sizes, c->ctx, c->dims));
   TN_TRY(tn_graph_walk(c->graph, cost_node, c));
+  cost_sum_up(c);
   TN_TRY(cost_live(c));
   return cost_print(c);
 }

@@ -125,7 +125,7 @@ static void sizes_say_pattern(sizes *s) {
   }
 }
 
-bool tn_sizes_describe(tn_symtab *t, tn_arena *arena, const tn_sym_set *set, int64_t from, tn_sizes *out) {
+bool tn_sizes_describe(tn_symtab *t, tn_arena *arena, const tn_sym_set *set, int64_t from, tn_size_words *out) {
   sizes s = {.t = t, .arena = arena, .set = set, .from = from > set->lo ? from : set->lo};
   tn_text_init(&s.words, arena);
   sizes_split(&s);

@@ -9,8 +9,12 @@ typedef struct tn_cost {
   bool unknown; /* a value without a known shape was left out */
 } tn_cost;
 
-tn_sym tn_cost_bytes(tn_cost *c, const tn_value *v); /* v may be NULL: 0 */
+tn_sym tn_cost_count(tn_cost *c, const tn_value *v); /* elements; v may be NULL: 0 */
+tn_sym tn_cost_bytes(tn_cost *c, const tn_value *v);
+/* Operations of the node itself: what is in its regions counts apart. */
 tn_sym tn_cost_flops(tn_cost *c, const tn_node *node);
+/* How often a Loop or Scan runs its body, at most; NULL where only the run tells, 1 for other nodes. */
+tn_sym tn_cost_rounds(tn_cost *c, const tn_node *node);
 tn_sym tn_cost_moved(tn_cost *c, const tn_node *node); /* bytes of operands and results; a view moves none */
 
 typedef struct tn_cost_sizes { /* by number of symbol */
