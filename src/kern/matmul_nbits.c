@@ -9,6 +9,7 @@ typedef struct nbits_job {
   const tn_gemm_isa *isa;
   const float *a, *scales, *float_zero, *bias;
   const uint8_t *b, *zero;
+  const int32_t *group; /* the block of each row of the matrix; NULL: in order */
   float *y, *work;
   int64_t m, n, k, block, blocks, work_floats;
   int bits;
@@ -22,8 +23,17 @@ static float nbits_zero(const nbits_job *j, int64_t row, int64_t at) {
   return (float)(byte >> (bit % 8) & ((1 << j->bits) - 1));
 }
 
+static int nbits_code(const nbits_job *j, const uint8_t *codes, int64_t i) {
+  return codes[i * j->bits / 8] >> (i * j->bits % 8) & ((1 << j->bits) - 1);
+}
+
 static void nbits_unpack(const nbits_job *j, int64_t row, float *out) {
   const uint8_t *const codes = j->b + row * (j->blocks * j->block * j->bits / 8);
+  for (int64_t i = 0; j->group && i < j->k; i++) {
+    const int64_t at = j->group[i];
+    out[i] = ((float)nbits_code(j, codes, i) - nbits_zero(j, row, at)) * j->scales[row * j->blocks + at];
+  }
+  if (j->group) return;
   for (int64_t at = 0; at < j->blocks; at++) {
     const float scale = j->scales[row * j->blocks + at], zero = nbits_zero(j, row, at);
     const int64_t end = (at + 1) * j->block < j->k ? (at + 1) * j->block : j->k;
@@ -34,10 +44,7 @@ static void nbits_unpack(const nbits_job *j, int64_t row, float *out) {
         out[i] = ((float)(byte & 15) - zero) * scale;
         out[i + 1] = ((float)(byte >> 4) - zero) * scale;
       }
-    for (; i < end; i++) {
-      const int code = codes[i * j->bits / 8] >> (i * j->bits % 8) & ((1 << j->bits) - 1);
-      out[i] = ((float)code - zero) * scale;
-    }
+    for (; i < end; i++) out[i] = ((float)nbits_code(j, codes, i) - zero) * scale;
   }
 }
 
@@ -72,6 +79,20 @@ static void nbits_task(void *arg, int64_t begin, int64_t end, int worker) {
   }
 }
 
+static tn_status nbits_read_group(tn_kcall *k, nbits_job *j) {
+  const tn_karg *const group = tn_k_in(k, 4);
+  if (!group) return TN_OK;
+  if (group->dtype != TN_I32 || group->count < j->k)
+    return tn_k_fail(k, TN_MISMATCH, "g_idx has %lld elements, expected %lld", (long long)group->count,
+                     (long long)j->k);
+  j->group = group->data;
+  for (int64_t i = 0; i < j->k; i++)
+    if (j->group[i] < 0 || j->group[i] >= j->blocks)
+      return tn_k_fail(k, TN_MISMATCH, "g_idx %lld is %d of %lld blocks", (long long)i, j->group[i],
+                       (long long)j->blocks);
+  return TN_OK;
+}
+
 static tn_status nbits_f32(tn_kcall *k) {
   const tn_karg *const a = k->in[0], *const zero = tn_k_in(k, 3), *const bias = tn_k_in(k, 5);
   nbits_job j = {.isa = tn_gemm_isa_get(), .a = a->data, .b = k->in[1]->data, .scales = k->in[2]->data};
@@ -82,6 +103,7 @@ static tn_status nbits_f32(tn_kcall *k) {
   j.block = tn_k_int(k, "block_size", 0);
   j.blocks = (j.k + j.block - 1) / j.block;
   j.bias = tn_k_f32(bias);
+  TN_TRY(nbits_read_group(k, &j));
   if (zero && zero->dtype == TN_U8) j.zero = zero->data;
   if (zero && zero->dtype == TN_F32) j.float_zero = zero->data;
   if (k->in[1]->dtype != TN_U8 || k->in[1]->count < j.n * (j.blocks * j.block * j.bits / 8) ||

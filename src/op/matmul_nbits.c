@@ -38,15 +38,26 @@ static int64_t nbits_ref_at(const tn_lit *x, int64_t row_bytes, int64_t row, int
   return byte >> (i * bits % 8) & ((1 << bits) - 1);
 }
 
+/* The block of row p of the matrix: g_idx says, else it is in order. */
+static int64_t nbits_ref_block(const tn_lit *group, int64_t p, int64_t block) {
+  return group ? tn_lit_i64_at(group, p) : p / block;
+}
+
 static tn_status nbits_eval(tn_eval *e) {
   const tn_lit *const a = e->in[0], *const zero = tn_op_eval_in(e, 3), *const bias = tn_op_eval_in(e, 5);
+  const tn_lit *const group = tn_op_eval_in(e, 4);
   const int64_t n = tn_eval_int(e, "N"), k = tn_eval_int(e, "K"), bits = tn_eval_int(e, "bits");
   const int64_t block = tn_eval_int(e, "block_size"), blocks = (k + block - 1) / block;
   const int64_t row = blocks * block * bits / 8, zero_row = (blocks * bits + 7) / 8;
   const bool float_zero = zero && tn_dtype_is_float(zero->dtype);
   if (a->rank < 1 || a->dims[a->rank - 1] != k || e->in[1]->count < n * row || e->in[2]->count < n * blocks ||
-      (zero && zero->count < n * (float_zero ? blocks : zero_row)) || (bias && bias->count < n))
+      (zero && zero->count < n * (float_zero ? blocks : zero_row)) || (bias && bias->count < n) ||
+      (group && group->count < k))
     return tn_eval_fail(e, TN_MISMATCH, "the operands of the product do not fit each other");
+  for (int64_t p = 0; group && p < k; p++)
+    if (tn_lit_i64_at(group, p) < 0 || tn_lit_i64_at(group, p) >= blocks)
+      return tn_eval_fail(e, TN_MISMATCH, "g_idx %lld is %lld of %lld blocks", (long long)p,
+                          (long long)tn_lit_i64_at(group, p), (long long)blocks);
   int64_t dims[TN_MAX_RANK];
   for (int d = 0; d < a->rank; d++) dims[d] = a->dims[d];
   dims[a->rank - 1] = n;
@@ -56,11 +67,12 @@ static tn_status nbits_eval(tn_eval *e) {
     const int64_t c = i % n;
     double sum = bias ? tn_lit_f64(bias, c) : 0;
     for (int64_t p = 0; p < k; p++) {
+      const int64_t at = nbits_ref_block(group, p, block);
       double z = (double)(1 << (bits - 1));
-      if (float_zero) z = tn_lit_f64(zero, c * blocks + p / block);
-      if (zero && !float_zero) z = (double)nbits_ref_at(zero, zero_row, c, p / block, bits);
+      if (float_zero) z = tn_lit_f64(zero, c * blocks + at);
+      if (zero && !float_zero) z = (double)nbits_ref_at(zero, zero_row, c, at, bits);
       sum += tn_lit_f64(a, i / n * k + p) * ((double)nbits_ref_at(e->in[1], row, c, p, bits) - z) *
-             tn_lit_f64(e->in[2], c * blocks + p / block);
+             tn_lit_f64(e->in[2], c * blocks + at);
     }
     tn_store_f64(y->dtype, tn_lit_data(y), i, sum);
   }
@@ -94,7 +106,6 @@ static tn_status nbits_import(tn_import *im) {
   tn_import_ignore(im, "accuracy_level");
   TN_TRY(tn_import_int(im, "weight_prepacked", 0, &prepacked));
   if (prepacked) return tn_import_fail(im, TN_UNSUPPORTED, "weights packed for another run time are not supported");
-  if (im->n_in > 4 && im->in[4]) return tn_import_fail(im, TN_UNSUPPORTED, "input 4, g_idx, is not supported");
   return tn_import_same(im);
 }
 

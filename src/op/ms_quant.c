@@ -77,17 +77,20 @@ static tn_status msq_concat(tn_import *im) {
   return tn_im_done(im, msq_back(im, node->out[0], im->in[0], im->in[1], im->in[2]));
 }
 
-/* Bytes that hold two numbers of 4 bits as twice as many bytes along the last axis. */
-static tn_value *msq_nibbles(tn_import *im, tn_value *bytes) {
-  tn_value *const low = tn_im2(im, "bitwise_and", bytes, tn_im2(im, "cast_like", tn_im_int(im, 15), bytes));
-  tn_value *const by[2] = {bytes, tn_im2(im, "cast_like", tn_im_int(im, 4), bytes)};
-  tn_node *const high = tn_import_node(im, "bit_shift", by, 2, 1);
-  tn_import_set_str(high, "direction", "RIGHT");
-  tn_value *const pair[2] = {tn_im2(im, "unsqueeze", low, tn_im_int(im, -1)),
-                             tn_im2(im, "unsqueeze", high->out[0], tn_im_int(im, -1))};
-  tn_node *const both = tn_import_node(im, "concat", pair, 2, 1);
+/* Bytes that hold 8 / bits numbers each, the lowest first, as bytes of one number along the last axis. */
+static tn_value *msq_unpack(tn_import *im, tn_value *bytes, int64_t bits) {
+  const int n = (int)(8 / bits);
+  tn_value *parts[4];
+  tn_value *const mask = tn_im2(im, "cast_like", tn_im_int(im, (1 << bits) - 1), bytes);
+  for (int i = 0; i < n; i++) {
+    tn_value *const by[2] = {bytes, tn_im2(im, "cast_like", tn_im_int(im, i * bits), bytes)};
+    tn_node *const shift = tn_import_node(im, "bit_shift", by, 2, 1);
+    tn_import_set_str(shift, "direction", "RIGHT");
+    parts[i] = tn_im2(im, "unsqueeze", tn_im2(im, "bitwise_and", shift->out[0], mask), tn_im_int(im, -1));
+  }
+  tn_node *const both = tn_import_node(im, "concat", parts, n, 1);
   tn_import_set_int(both, "axis", -1);
-  tn_node *const shape = tn_import_node(im, "shape", both->out, 1, 1); /* [..., n, 2] -> [..., 2n] */
+  tn_node *const shape = tn_import_node(im, "shape", both->out, 1, 1); /* [..., c, n] -> [..., n * c] */
   tn_import_set_int(shape, "end", -2);
   tn_value *const dims[2] = {shape->out[0], tn_im_int(im, -1)};
   tn_node *const to = tn_import_node(im, "concat", dims, 2, 1);
@@ -95,46 +98,104 @@ static tn_value *msq_nibbles(tn_import *im, tn_value *bytes) {
   return tn_im2(im, "reshape", both->out[0], to->out[0]);
 }
 
-/* Rows are gathered from the data, the scales and the zero points alike, then dequantised by blocks of the last axis.
- */
-static tn_status msq_gather(tn_import *im) {
-  int64_t bits, block, quantize_axis, gather_axis;
+typedef struct msq_table { /* what GatherBlockQuantized reads from */
+  int64_t bits, block, quantized, gathered;
+  int rank;
+  bool is_bytes, is_packed;
+  tn_value *index, *valid; /* within the axis, and whether the model's was */
+} msq_table;
+
+static tn_status msq_table_read(tn_import *im, msq_table *t) {
   TN_TRY(tn_im_need(im, 3));
-  TN_TRY(tn_import_int(im, "bits", 4, &bits));
-  TN_TRY(tn_import_int(im, "block_size", 128, &block));
-  TN_TRY(tn_import_int(im, "quantize_axis", 1, &quantize_axis));
-  TN_TRY(tn_import_int(im, "gather_axis", 0, &gather_axis));
-  if (gather_axis != 0)
-    return tn_import_fail(im, TN_UNSUPPORTED, "gather_axis %lld is not supported", (long long)gather_axis);
-  if (quantize_axis < 1 && quantize_axis != -1)
-    return tn_import_fail(im, TN_UNSUPPORTED, "quantize_axis %lld is not supported", (long long)quantize_axis);
+  TN_TRY(tn_import_int(im, "bits", 4, &t->bits));
+  TN_TRY(tn_import_int(im, "block_size", 128, &t->block));
+  TN_TRY(tn_import_int(im, "quantize_axis", 1, &t->quantized));
+  TN_TRY(tn_import_int(im, "gather_axis", 0, &t->gathered));
   const tn_type *const data = &im->in[0]->type;
   if (!tn_type_is_tensor(data) || data->dtype == TN_DTYPE_NONE || data->rank < 0)
     return tn_import_fail(im, TN_UNSUPPORTED, "the element type and rank of the data are not known in the file");
-  const bool is_bytes = data->dtype == TN_U8, is_packed = is_bytes && bits == 4;
-  if (bits != 4 && !(bits == 8 && is_bytes)) return tn_import_fail(im, TN_UNSUPPORTED, "%lld bits", (long long)bits);
-  if (is_bytes && quantize_axis != -1 && quantize_axis != data->rank - 1)
-    return tn_import_fail(im, TN_UNSUPPORTED, "bytes quantised along another axis than the last");
-  tn_value *x = tn_im2(im, "gather", im->in[0], im->in[1]), *const scales = tn_im2(im, "gather", im->in[2], im->in[1]);
-  tn_value *zero = tn_im_in(im, 3) ? tn_im2(im, "gather", im->in[3], im->in[1]) : NULL;
-  if (is_packed) x = msq_nibbles(im, x);
-  if (is_packed && zero) {
-    /* An odd number of blocks leaves half a byte over. */
+  t->rank = data->rank;
+  t->is_bytes = data->dtype == TN_U8;
+  t->is_packed = t->is_bytes && t->bits < 8;
+  if (t->quantized < -t->rank || t->quantized >= t->rank || t->gathered < -t->rank || t->gathered >= t->rank)
+    return tn_import_fail(im, TN_INVALID, "quantize_axis %lld and gather_axis %lld of a tensor of rank %d",
+                          (long long)t->quantized, (long long)t->gathered, t->rank);
+  t->quantized += t->quantized < 0 ? t->rank : 0;
+  t->gathered += t->gathered < 0 ? t->rank : 0;
+  if (!t->is_bytes && data->dtype != TN_I4 && data->dtype != TN_U4)
+    return tn_import_fail(im, TN_UNSUPPORTED, "data of element type %s", tn_dtype_name(data->dtype));
+  if (t->bits != 4 && !(t->is_bytes && (t->bits == 8 || t->bits == 2)))
+    return tn_import_fail(im, TN_INVALID, "%lld bits of %s", (long long)t->bits, tn_dtype_name(data->dtype));
+  if (t->block < 16 || (t->block & (t->block - 1)) != 0)
+    return tn_import_fail(im, TN_INVALID, "attribute 'block_size' is %lld", (long long)t->block);
+  if (t->is_bytes && (t->gathered != 0 || t->quantized != t->rank - 1 || t->rank < 2))
+    return tn_import_fail(im, TN_INVALID, "bytes are gathered along axis 0 and quantised along the last one");
+  return TN_OK;
+}
+
+static tn_value *msq_axis_of(tn_import *im, tn_value *x, int64_t axis) {
+  return tn_im2(im, "gather", tn_im1(im, "shape", x),
+                tn_import_const_lit(im, tn_lit_scalar_i64(&im->ctx->arena, TN_I64, axis)));
+}
+
+/* An index outside of the axis reads row 0, whose numbers become zeros later. */
+static void msq_table_index(tn_import *im, msq_table *t) {
+  tn_value *const i = tn_im_cast(im, im->in[1], TN_I64), *const n = msq_axis_of(im, im->in[0], t->gathered);
+  tn_value *const zero = tn_import_const_lit(im, tn_lit_scalar_i64(&im->ctx->arena, TN_I64, 0));
+  tn_value *const from = tn_im3(im, "where", tn_im2(im, "less", i, zero), tn_im2(im, "add", i, n), i);
+  t->valid = tn_im2(im, "and", tn_im2(im, "less", from, n), tn_im2(im, "greater_or_equal", from, zero));
+  t->index = tn_im3(im, "where", t->valid, from, zero);
+}
+
+static tn_value *msq_rows(tn_import *im, const msq_table *t, tn_value *x, tn_value *index) {
+  tn_value *const in[2] = {x, index};
+  tn_node *const node = tn_import_node(im, "gather", in, 2, 1);
+  tn_import_set_int(node, "axis", t->gathered);
+  return node->out[0];
+}
+
+/* Gathered along another axis than that of the blocks: whole blocks, which are dequantised as such. */
+static tn_value *msq_by_blocks(tn_import *im, const msq_table *t) {
+  tn_value *x = msq_rows(im, t, im->in[0], t->index), *const scales = msq_rows(im, t, im->in[2], t->index);
+  tn_value *zero = tn_im_in(im, 3) ? msq_rows(im, t, im->in[3], t->index) : NULL;
+  if (t->is_packed) x = msq_unpack(im, x, t->bits);
+  if (t->is_packed && zero) { /* the last byte may hold more numbers than there are blocks */
     tn_node *const n = tn_import_node(im, "shape", &scales, 1, 1);
     tn_import_set_int(n, "start", -1);
-    tn_value *const in[4] = {msq_nibbles(im, zero), tn_im_int(im, 0), n->out[0], tn_im_int(im, -1)};
+    tn_value *const in[4] = {msq_unpack(im, zero, t->bits), tn_im_int(im, 0), n->out[0], tn_im_int(im, -1)};
     zero = tn_import_node(im, "slice", in, 4, 1)->out[0];
   }
-  if (is_bytes && !zero) {
-    tn_node *const shape = tn_import_node(im, "shape", &scales, 1, 1);
-    tn_value *const middle = tn_im2(im, "cast_like", tn_im_int(im, bits == 4 ? 8 : 128), im->in[0]);
-    zero = tn_im2(im, "expand", middle, shape->out[0]);
+  if (t->is_bytes && !zero) {
+    tn_value *const middle = tn_im2(im, "cast_like", tn_im_int(im, INT64_C(1) << (t->bits - 1)), im->in[0]);
+    zero = tn_im2(im, "expand", middle, tn_im1(im, "shape", scales));
   }
   tn_value *const in[3] = {x, scales, zero};
   tn_node *const node = tn_import_node(im, "dequantize_linear", in, zero ? 3 : 2, 1);
-  tn_import_set_int(node, "axis", quantize_axis == -1 ? -1 : quantize_axis - data->rank);
-  tn_import_set_int(node, "block_size", block);
-  return tn_im_done(im, node->out[0]);
+  tn_import_set_int(node, "axis", t->quantized < t->gathered ? t->quantized : t->quantized - t->rank);
+  tn_import_set_int(node, "block_size", t->block);
+  return node->out[0];
+}
+
+/* Gathered along the axis of the blocks: the scale of each element is that of its index' block. */
+static tn_value *msq_by_elements(tn_import *im, const msq_table *t) {
+  tn_value *const block =
+      tn_im2(im, "div", t->index, tn_import_const_lit(im, tn_lit_scalar_i64(&im->ctx->arena, TN_I64, t->block)));
+  tn_value *const scales = msq_rows(im, t, im->in[2], block);
+  tn_value *x = tn_im2(im, "cast_like", msq_rows(im, t, im->in[0], t->index), im->in[2]);
+  if (tn_im_in(im, 3)) x = tn_im2(im, "sub", x, tn_im2(im, "cast_like", msq_rows(im, t, im->in[3], block), im->in[2]));
+  return tn_im2(im, "mul", x, scales);
+}
+
+static tn_status msq_gather(tn_import *im) {
+  msq_table t = {0};
+  TN_TRY(msq_table_read(im, &t));
+  msq_table_index(im, &t);
+  tn_value *const y = t.gathered == t.quantized ? msq_by_elements(im, &t) : msq_by_blocks(im, &t);
+  int64_t behind[TN_MAX_RANK];
+  for (int64_t i = 0; i < t.rank - 1 - t.gathered; i++) behind[i] = -1 - i;
+  tn_value *const axes = tn_import_const_i64(im, behind, t.rank - 1 - t.gathered);
+  tn_value *const valid = tn_im2(im, "unsqueeze", t.valid, axes);
+  return tn_im_done(im, tn_im3(im, "where", valid, y, tn_im_like(im, 0, y)));
 }
 
 /* clang-format off */

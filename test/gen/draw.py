@@ -10,7 +10,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 MICROSOFT, ML = "com.microsoft", "ai.onnx.ml"
-FAMILIES = ("elementwise", "layout", "reduction", "network", "quantized", "container", "text", "learning")
+FAMILIES = ("elementwise", "layout", "reduction", "network", "quantized", "container", "text", "learning", "microsoft")
 RECIPES = {}
 
 NAMES = {  # element types by the schema's word

@@ -1,5 +1,6 @@
 # needs: numpy onnx onnxruntime
 """Operators of com.microsoft against ONNX Runtime."""
+import ml_dtypes
 import numpy as np
 
 from _both import check, finish, ints, real
@@ -49,11 +50,16 @@ for m, k, n in ((1, 32, 5), (4, 64, 16)):
     check(at, "FusedMatMul", [("a", real(2, k, m)), ("b", real(2, n, k))], transA=1, transB=1, alpha=0.5)
     check(at, "FusedMatMul", [("a", real(m, 2, k)), ("b", real(2, k, n))], transBatchA=1)
     check(at, "DynamicQuantizeMatMul", [("a", real(m, k)), ("b", ints(0, 255, k, n, dtype="u1")), ("s", real(1)), ("z", ints(0, 255, 1, dtype="u1")), ("c", real(n))], constants=("b", "s", "z"), tolerance=1e-4)
-    for bits in (4, 8):
+    for bits in (2, 4, 8):
         blocks, blob = k // 32, 32 * bits // 8
         nbits = [("a", real(2, m, k)), ("b", ints(0, 256, n, blocks, blob, dtype="u1")), ("s", real(n, blocks))]
         check(at, "MatMulNBits", nbits, constants=("b", "s"), K=k, N=n, bits=bits, block_size=32, tolerance=1e-4)
         zeros = ints(0, 256, n, (blocks * bits + 7) // 8, dtype="u1")
+        if bits == 4:  # of 2 bits, ONNX Runtime takes g_idx of zeros for something else than none; of 8 it has none
+            order = [("z", None), ("g", ints(0, blocks, k, dtype="i4"))]
+            check(at + " order", "MatMulNBits", nbits + order, constants=("b", "s", "g"), K=k, N=n, bits=bits, block_size=32, tolerance=1e-4)
+        if bits < 8:  # ONNX Runtime's limit
+            check(at + " real zero", "MatMulNBits", nbits + [("z", real(n, blocks))], constants=("b", "s", "z"), K=k, N=n, bits=bits, block_size=32, tolerance=1e-4)
         check(at + " zero", "MatMulNBits", nbits + [("z", zeros), ("g", None), ("c", real(n))], constants=("b", "s", "z", "c"), K=k, N=n, bits=bits, block_size=32, tolerance=1e-4)
 
 image = real(2, 3, 6, 5)
@@ -78,6 +84,17 @@ check("", "QLinearConcat", [("ys", scale(0.1)), ("yz", zero(100)), ("a", a), ("a
 table = ints(0, 256, 10, 16, dtype="u1")
 check("", "GatherBlockQuantized", [("d", table), ("i", ints(0, 10, 3, 2)), ("s", real(10, 2))], constants=("d", "s"), bits=4, block_size=16, quantize_axis=1, gather_axis=0)
 check("zero", "GatherBlockQuantized", [("d", table), ("i", ints(0, 10, 3)), ("s", real(10, 2)), ("z", ints(0, 256, 10, 1, dtype="u1"))], constants=("d", "s", "z"), bits=4, block_size=16, quantize_axis=1, gather_axis=0)
+check("2 bits", "GatherBlockQuantized", [("d", table), ("i", ints(-10, 14, 3, 2)), ("s", real(10, 4)), ("z", ints(0, 256, 10, 1, dtype="u1"))], constants=("d", "s", "z"), bits=2, block_size=16, quantize_axis=1, gather_axis=0)
+check("8 bits", "GatherBlockQuantized", [("d", table), ("i", ints(0, 10, 3)), ("s", real(10, 1))], constants=("d", "s"), bits=8, block_size=16, quantize_axis=-1, gather_axis=0)
+for kind in (ml_dtypes.int4, ml_dtypes.uint4):
+    cube = ints(0, 8, 3, 20, 4).astype(kind)
+    for gathered in (0, 1, 2, -1):
+        for quantized in (0, 1, 2):
+            blocks = [-(-d // 16) if i == quantized else d for i, d in enumerate(cube.shape)]
+            size = cube.shape[gathered]
+            given = [("d", cube), ("i", ints(-size - 1, size + 1, 2, 2, dtype="i4")), ("s", real(*blocks)), ("z", ints(0, 8, *blocks).astype(kind))]
+            for n in (3, 4):
+                check("%s %d %d" % (kind.__name__, gathered, quantized), "GatherBlockQuantized", given[:n], constants=("d", "s", "z"), block_size=16, quantize_axis=quantized, gather_axis=gathered)
 
 # GroupQueryAttention: prompts, then one token after a past.
 for rotary in (0, 1):
