@@ -55,6 +55,8 @@ TN_MUST_CHECK tn_status tn_interp_region(tn_interp *in, const tn_region *r);
 /* Evaluates one node on literals. interp is needed by control operators only (captured values), NULL otherwise. */
 TN_MUST_CHECK tn_status tn_eval_node(tn_graph *g, const tn_node *node, tn_interp *interp, tn_arena *arena,
                                      const tn_lit *const *in, tn_lit **out);
+/* Content that is all constants; NULL when it is not that. */
+const tn_lit *tn_lit_of_content(tn_arena *a, const tn_type *t);
 /* For control operators' eval: runs region `index` of e->node on `params`; results has the region's n_results. */
 TN_MUST_CHECK tn_status tn_eval_region(tn_eval *e, int index, const tn_lit *const *params, const tn_lit **results);
 

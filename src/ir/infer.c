@@ -330,6 +330,8 @@ tn_status tn_infer_node(tn_graph *g, tn_node *node) {
   TN_TRY(infer_check_schema(&r));
   TN_TRY(infer_run_rules(&r));
   for (int i = 0; i < r.n_out; i++) TN_TRY(infer_store(&r, i));
+  if (!tn_infer_literal(g, node, r.out)) return TN_OK;
+  for (int i = 0; i < r.n_out; i++) TN_TRY(infer_store(&r, i));
   return TN_OK;
 }
 

@@ -12,5 +12,8 @@
 TN_MUST_CHECK tn_status tn_infer_node(tn_graph *g, tn_node *node);
 /* All nodes of the region in order; parameters' types must be set. */
 TN_MUST_CHECK tn_status tn_infer_region(tn_graph *g, tn_region *region);
+/* Where all operands are constants and the rules left a small result open: sets out[] to the results' types with what
+ * the operator's definition gives, false when there is nothing to say. */
+bool tn_infer_literal(tn_graph *g, const tn_node *node, tn_type *out);
 
 #endif

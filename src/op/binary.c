@@ -59,6 +59,7 @@ static tn_elem binary_elem(tn_rule *r, const tn_elem *in, tn_f64_fn2 f, binary_s
 static tn_sym binary_div_int(tn_symtab *t, tn_sym a, tn_sym b) {
   if (tn_sym_bounds(t, b).lo < 1) return NULL;
   if (tn_sym_bounds(t, a).lo >= 0) return tn_sym_floordiv(t, a, b);
+  if (tn_sym_bounds(t, a).hi <= 0) return tn_sym_ceildiv(t, a, b);
   const tn_sym down = tn_sym_floordiv(t, a, b), up = tn_sym_ceildiv(t, a, b);
   return tn_sym_select(t, tn_sym_le(t, tn_sym_int(t, 0), a), down, up);
 }

@@ -28,28 +28,6 @@ static void fold_replace(tn_value *old, tn_value *with) {
   tn_edit_name_value(with, name);
 }
 
-/* Content made of constants alone, as a literal; NULL when it is not that. */
-static const tn_lit *fold_content_lit(const fold *f, const tn_type *t) {
-  int64_t dims[TN_MAX_RANK];
-  if (!t->content || !tn_dtype_valid((int)t->dtype) || !tn_type_const_dims(t, dims)) return NULL;
-  const int64_t n = tn_type_content_count(t);
-  const bool is_float = tn_dtype_is_float(t->dtype);
-  for (int64_t i = 0; i < n; i++) {
-    const tn_elem *e = &t->content[i];
-    if (e->kind != TN_ELEM_F64 && (e->kind != TN_ELEM_SYM || !tn_sym_is_int(e->sym))) return NULL;
-    if (e->kind == TN_ELEM_F64 && !is_float) return NULL;
-  }
-  tn_lit *lit = tn_lit_new(&f->graph->ctx->arena, t->dtype, t->rank, dims);
-  for (int64_t i = 0; i < n; i++) {
-    const tn_elem *e = &t->content[i];
-    if (is_float)
-      tn_store_f64(t->dtype, tn_lit_data(lit), i, e->kind == TN_ELEM_F64 ? e->f : (double)e->sym->k);
-    else
-      tn_store_i64(t->dtype, tn_lit_data(lit), i, e->sym->k);
-  }
-  return lit;
-}
-
 /* Every element an expression that is known before the node runs (a late symbol of its own result is not). */
 static bool fold_is_symbolic(const fold *f, const tn_value *v) {
   const tn_type *t = &v->type;
@@ -84,7 +62,7 @@ static void fold_known_outputs(fold *f, tn_node *node) {
   for (int i = 0; i < node->n_out; i++) {
     tn_value *v = node->out[i];
     if (!v || !v->n_uses || !tn_type_is_tensor(&v->type) || !tn_pass_may_edit(f->pass, f->graph)) continue;
-    const tn_lit *lit = fold_content_lit(f, &v->type);
+    const tn_lit *lit = tn_lit_of_content(&f->graph->ctx->arena, &v->type);
     if (lit)
       fold_replace(v, tn_edit_const(f->graph->main, lit, NULL));
     else if (fold_is_symbolic(f, v))

@@ -87,7 +87,7 @@ def content(inputs, body, value, count, assume=None):
         body += "\n%%part%d_ = slice(%%flat_, $[%d], $[%d])" % (i, i, min(i + 8, count))
         body += "\n%%dims%d_ = constant_of_shape(%%part%d_)" % (i, i)
     facts = infer(inputs, body, assume)
-    return [str(dim) for i in range(0, count, 8) for dim in facts.all["values"]["dims%d_" % i]["shape"]]
+    return [str(dim) for i in range(0, count, 8) for dim in facts.all["values"]["dims%d_" % i]["shape"] or ["?"]]
 
 
 def main(names):
