@@ -29,7 +29,7 @@ static tn_status quant_layout(tn_kcall *k, quant_job *j) {
     TN_TRY(tn_k_axis(k, tn_k_int(k, "axis", 1), x->rank, &axis));
     for (int d = axis + 1; d < x->rank; d++) j->inner *= x->dims[d];
     j->dim = need = x->dims[axis];
-    j->blocked = j->scale->rank == x->rank && x->rank > 1;
+    j->blocked = j->scale->rank == x->rank && (x->rank > 1 || tn_k_int(k, "block_size", 0) > 0);
     if (j->blocked) {
       j->block = tn_k_int(k, "block_size", 0);
       j->blocks = j->scale->dims[axis];

@@ -39,7 +39,7 @@ static tn_status quant_grid_of(tn_eval *e, quant_grid *g) {
   TN_TRY(tn_eval_axis(e, tn_eval_int(e, "axis"), x->rank, &axis));
   for (int d = axis + 1; d < x->rank; d++) g->inner *= x->dims[d];
   g->dim = x->dims[axis];
-  g->blocked = scale->rank == x->rank && x->rank > 1;
+  g->blocked = scale->rank == x->rank && (x->rank > 1 || tn_eval_int(e, "block_size") > 0);
   if (g->blocked) {
     g->block = tn_eval_int(e, "block_size");
     g->blocks = scale->dims[axis];
@@ -53,9 +53,10 @@ static tn_status quant_grid_of(tn_eval *e, quant_grid *g) {
   return quant_enough(e, need);
 }
 
-/* The scale has one element, one per index of `axis`, or the rank of x. */
+/* The scale has one element, one per index of `axis`, or x's rank: blocks (of a vector where block_size says so). */
 static tn_status quant_shape(tn_rule *r) {
-  if (tn_rule_has_rank(r, 0) && tn_rule_has_rank(r, 1) && r->in[1]->rank == 1 && !tn_sym_is(r->in[1]->dims[0], 1)) {
+  if (tn_rule_has_rank(r, 0) && tn_rule_has_rank(r, 1) && r->in[1]->rank == 1 && !tn_sym_is(r->in[1]->dims[0], 1) &&
+      (r->in[0]->rank != 1 || tn_rule_int(r, "block_size") < 1)) {
     int axis;
     TN_TRY(tn_rule_axis(r, "axis", tn_rule_int(r, "axis"), r->in[0]->rank, &axis));
     TN_TRY(tn_rule_demand(r,

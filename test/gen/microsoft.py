@@ -82,6 +82,13 @@ def embed(g):
     g.tolerance = 64
 
 
+def key_mask(g, *shape):
+    """At least one key is seen: -10000 is added to the others, where a float has three digits left."""
+    mask = g.values(shape, I32, 0, 1)
+    mask[..., 0] = 1
+    g.add(mask, I32)
+
+
 @ms("Attention")
 def attention(g):
     b, s, heads, size = g.int(1, 3), g.int(1, 5), g.int(1, 3), g.pick([2, 4])
@@ -93,11 +100,11 @@ def attention(g):
     total = s + (past or 0)
     kind = g.int(0, 3)
     if kind == 1:
-        g.add(g.values((b, total), I32, 0, 1), I32)
+        key_mask(g, b, total)
     elif kind == 2 and not past:
         g.add(g.values((b,), I32, 1, s), I32)
     elif kind == 3:
-        g.add(g.values((b, s, total), I32, 0, 1), I32)
+        key_mask(g, b, s, total)
     else:
         g.skip()
     if past:
@@ -116,7 +123,8 @@ def attention(g):
 @ms("MultiHeadAttention")
 def multi_head(g):
     b, s, heads, size, value = g.int(1, 3), g.int(1, 5), g.int(1, 3), g.pick([2, 4]), g.pick([2, 4])
-    kv = g.int(1, 6)
+    causal = g.int(0, 1)
+    kv = s if causal else g.int(1, 6)  # causal is for self-attention: ONNX Runtime shows all keys to the last query
     past = g.pick([None, None, g.int(1, 3)])
     g.x((b, s, heads * size))
     reals(g, b, kv, heads * size)
@@ -124,14 +132,14 @@ def multi_head(g):
     reals(g, heads * (2 * size + value)) if g.flip() else g.skip()
     total = kv + (past or 0)
     kind = g.int(0, 2)
-    g.add(g.values((b, total), I32, 0, 1), I32) if kind == 1 else g.skip()
+    key_mask(g, b, total) if kind == 1 else g.skip()
     reals(g, g.pick([1, b]), g.pick([1, heads]), s, total) if g.flip(0.3) else g.skip()
     if past:
         reals(g, b, heads, past, size)
         reals(g, b, heads, past, value)
     g.attr(num_heads=heads)
     g.maybe(scale=0.3)
-    g.maybe(unidirectional=g.int(0, 1))
+    g.attr(unidirectional=causal)
     g.outputs = 3 if past else g.pick([1, 3])
     g.tolerance = 16
 

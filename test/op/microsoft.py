@@ -84,6 +84,9 @@ check("", "QLinearConcat", [("ys", scale(0.1)), ("yz", zero(100)), ("a", a), ("a
 table = ints(0, 256, 10, 16, dtype="u1")
 check("", "GatherBlockQuantized", [("d", table), ("i", ints(0, 10, 3, 2)), ("s", real(10, 2))], constants=("d", "s"), bits=4, block_size=16, quantize_axis=1, gather_axis=0)
 check("zero", "GatherBlockQuantized", [("d", table), ("i", ints(0, 10, 3)), ("s", real(10, 2)), ("z", ints(0, 256, 10, 1, dtype="u1"))], constants=("d", "s", "z"), bits=4, block_size=16, quantize_axis=1, gather_axis=0)
+check("one row", "GatherBlockQuantized", [("d", table), ("i", np.array(3)), ("s", real(10, 2))], constants=("d", "s"), bits=4, block_size=16, quantize_axis=1, gather_axis=0)
+blocks = [("x", ints(0, 256, 6, dtype="u1")), ("s", real(3)), ("z", ints(0, 256, 3, dtype="u1"))]
+check("blocks of a vector", "DequantizeLinear", blocks, domain="", axis=0, block_size=2)
 check("2 bits", "GatherBlockQuantized", [("d", table), ("i", ints(-10, 14, 3, 2)), ("s", real(10, 4)), ("z", ints(0, 256, 10, 1, dtype="u1"))], constants=("d", "s", "z"), bits=2, block_size=16, quantize_axis=1, gather_axis=0)
 check("8 bits", "GatherBlockQuantized", [("d", table), ("i", ints(0, 10, 3)), ("s", real(10, 1))], constants=("d", "s"), bits=8, block_size=16, quantize_axis=-1, gather_axis=0)
 for kind in (ml_dtypes.int4, ml_dtypes.uint4):
