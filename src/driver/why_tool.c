@@ -89,13 +89,40 @@ static void why_node(why *w, const tn_value *v) {
       if (i == v->index) why_push(w, node->regions[k]->results[i]);
 }
 
+/* The operands whose elements decide the sizes and are not known: those that the operator names for it, else all. */
+static void why_elements(why *w, const tn_node *node) {
+  int n = 0;
+  for (int named = 1; named >= 0 && n == 0; named--)
+    for (int i = 0; i < node->n_in; i++) {
+      const tn_port *const port = node->in[i] ? tn_op_in_port(node->op, i) : NULL;
+      const bool is_named = port && (port->flags & TN_PORT_SHAPES);
+      if (!node->in[i] || node->in[i]->type.content || why_is_const(node->in[i]) || (named && !is_named)) continue;
+      tn_text_printf(&w->text, "%s'%s'", n++ ? ", " : " the elements of ", node->in[i]->name);
+    }
+}
+
+/* The first node on the way from the inputs that gives no rank says why. */
+static void why_stops(why *w, const tn_node *node) {
+  for (int i = 0; i < node->n_in; i++)
+    if (node->in[i] && node->in[i]->type.kind == TN_TYPE_TENSOR && node->in[i]->type.rank < 0) return;
+  tn_text_printf(&w->text, "  stops at %s: ", tn_tool_where(w->graph->ctx, node));
+  if (strcmp(node->op->name, "opaque") == 0) {
+    tn_text_addz(&w->text, "nobody knows this operator\n");
+    return;
+  }
+  tn_text_addz(&w->text, "the rank depends on");
+  why_elements(w, node);
+  tn_text_addz(&w->text, "\n");
+}
+
 static void why_value(why *w, const tn_value *v) {
   tn_text_printf(&w->text, "%s: ", v->name);
   why_type(w, &v->type);
   tn_text_addz(&w->text, "\n");
   why_mark_type(w, &v->type);
-  if (v->type.kind == TN_TYPE_UNKNOWN || (v->type.kind == TN_TYPE_TENSOR && v->type.rank < 0))
-    tn_text_addz(&w->text, "  its rank is known only when the model runs\n");
+  const bool has_no_rank = v->type.kind == TN_TYPE_UNKNOWN || (v->type.kind == TN_TYPE_TENSOR && v->type.rank < 0);
+  if (has_no_rank) tn_text_addz(&w->text, "  its rank is known only when the model runs\n");
+  if (has_no_rank && v->def && v->def->n_regions == 0) why_stops(w, v->def);
   if (v->def)
     why_node(w, v);
   else
@@ -110,8 +137,15 @@ static void why_symbols(why *w) {
     tn_text_printf(&w->text, "symbol %s: %s", tn_sym_text(w->graph->syms, s->var), from ? from : "given by no value");
     if (s->min != 0 && s->min != INT64_MIN) tn_text_printf(&w->text, ", at least %lld", (long long)s->min);
     if (s->max != INT64_MAX) tn_text_printf(&w->text, ", at most %lld", (long long)s->max);
-    if (s->source == TN_SOURCE_DIM && s->value < w->graph->n_values && w->values[s->value] && w->values[s->value]->def)
-      tn_text_addz(&w->text, ": decided by data");
+    if (s->at_most && !tn_sym_is_int(s->at_most)) {
+      tn_text_addz(&w->text, ", at most ");
+      tn_sym_print(w->graph->syms, &w->text, s->at_most);
+    }
+    if (s->source == TN_SOURCE_DIM && s->value < w->graph->n_values && w->values[s->value] &&
+        w->values[s->value]->def) {
+      tn_text_addz(&w->text, ": decided by data,");
+      why_elements(w, w->values[s->value]->def);
+    }
     tn_text_addz(&w->text, "\n");
   }
 }

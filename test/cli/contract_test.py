@@ -213,8 +213,48 @@ def test_why(folder):
     text = tenon("why", u_net(folder), "u2")[0]
     assert "from node 'Up_2' (ConvTranspose)" in text and "symbol H: dim 2 of input 'x'" in text, text
     assert "no value 'nothing'" in tenon("why", u_net(folder), "nothing", status=3)[1]
-    found = save(folder, "nonzero", [helper.make_node("NonZero", ["x"], ["i"], name="find")], [("x", ["N"])], ["i"])
-    assert "decided by data" in tenon("why", found, "i")[0]
+
+
+def why(folder, value, nodes, inputs, initializers=(), types=None):
+    path = model(folder, "why", nodes, inputs, [value], initializers, types=types)
+    return tenon("why", path, value)[0]
+
+
+def test_why_data_decides(folder):
+    """The operator that decides a size by data is named, with the operand and the bound."""
+    node = helper.make_node
+    text = why(folder, "y", [node("NonZero", ["x"], ["i"], name="find"), node("Transpose", ["i"], ["t"]),
+                             node("Shape", ["t"], ["s"], name="size"), node("ConstantOfShape", ["s"], ["y"])],
+               [("x", ["N"])])
+    assert "symbol i_d1: dim 1 of 'i', node 'find' (NonZero), at most N: decided by data, the elements of 'x'" in text, text
+    text = why(folder, "y", [node("Compress", ["x", "c"], ["y"], name="pick", axis=0)], [("x", ["N", 4]), ("c", ["M"])],
+               types={"c": TensorProto.BOOL})
+    assert "node 'pick' (Compress)" in text and "at most min(N, M): decided by data, the elements of 'x', 'c'" in text, text
+    cast = node("Cast", ["n"], ["k"], to=TensorProto.INT64, name="cast")
+    form = [cast, node("Reshape", ["x", "k"], ["y"], name="form"), node("Relu", ["y"], ["z"], name="act")]
+    text = why(folder, "z", form, [("x", ["N", 4]), ("n", [2])])
+    assert "symbol y_d1: dim 1 of 'y', node 'form' (Reshape): decided by data, the elements of 'k'" in text, text
+    text = why(folder, "z", form, [("x", ["N", 4]), ("n", ["R"])])
+    assert text.count("stops at") == 1 and "stops at node 'form' (Reshape): the rank depends on the elements of 'k'" in text
+    text = why(folder, "z", [node("Foo", ["x"], ["y"], name="strange", domain="my.ops"), node("Relu", ["y"], ["z"])],
+               [("x", ["N", 4])])
+    assert text.count("stops at") == 1 and "stops at node 'strange' (Foo): nobody knows this operator" in text, text
+
+
+def test_why_constants(folder):
+    """The chain of rules and constants, from the value back to the input."""
+    node = helper.make_node
+    nodes = [node("Shape", ["x"], ["s"], name="sizes"), node("Gather", ["s", "zero"], ["b"], name="batch"),
+             node("Unsqueeze", ["b", "axis"], ["b1"], name="grow"), node("Concat", ["b1", "tail"], ["target"], axis=0, name="join"),
+             node("Reshape", ["x", "target"], ["y"], name="form")]
+    zero = numpy_helper.from_array(np.array(0), "zero")
+    text = why(folder, "y", nodes, [("x", ["N", 4, 6])], [zero, ints("axis", 0), ints("tail", 2, 12)])
+    chain = ["y: f32[N,2,12]", "from node 'form' (Reshape)", "shape target: i64[3] = [N, 2, 12]",
+             "from node 'join' (Concat)", "inputs tail: i64[2] = [2, 12] (constant)", "from node 'grow' (Unsqueeze)",
+             "from node 'batch' (Gather)", "indices zero: i64[] = [0] (constant)", "from node 'sizes' (Shape)",
+             "symbol N: dim 0 of input 'x'"]
+    at = [text.find(part) for part in chain]
+    assert at[0] == 0 and at == sorted(at) and -1 not in at, (at, text)
 
 
 def test_cost(folder):
