@@ -309,11 +309,12 @@ static void cluster_unique(clusters *c, bool is_dynamic) {
 
 /* Neighbours in the list, connected or not: an interval of a topological order is convex. */
 static void cluster_runs(clusters *c) {
-  for (uint32_t x = c->order.next[c->order.n]; x != c->order.n;) {
-    uint32_t y = c->order.next[x];
-    while (y != c->order.n && c->up[y] != y) y = c->order.next[y]; /* not a root any more */
-    const bool is_run = c->up[x] == x && y != c->order.n && c->is_dynamic[x] == c->is_dynamic[y] &&
-                        c->dag->color[x] == c->dag->color[y];
+  const uint32_t none = c->order.n;
+  uint32_t x = none;
+  for (uint32_t y = c->order.next[none], next; y != none; y = next) {
+    next = c->order.next[y]; /* joining moves y */
+    if (c->up[y] != y) continue;
+    const bool is_run = x != none && c->is_dynamic[x] == c->is_dynamic[y] && c->dag->color[x] == c->dag->color[y];
     x = is_run ? cluster_join(c, x, y, x) : y;
   }
 }
