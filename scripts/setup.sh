@@ -63,6 +63,8 @@ wanted() {
   has clang-format || echo clang-format
   has valgrind || echo valgrind
   has strace || echo strace
+  has dot || echo graphviz
+  has chromium || echo chromium
   ls /usr/include/jpeglib.h >/dev/null 2>&1 || echo libjpeg62-turbo-dev
   ls /usr/include/png.h >/dev/null 2>&1 || echo libpng-dev
   ls /usr/lib/*/libtiff.so.6 >/dev/null 2>&1 || echo libtiff6

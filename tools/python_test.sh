@@ -1,7 +1,7 @@
 #!/bin/sh
 # python_test.sh SCRIPT [ARG...]: runs a test script with the Python that scripts/setup.sh made, or python3. A line
 # `# needs: NAME...` in the script names packages (numpy onnx onnxruntime sympy), `wheels` (models unpacked by setup.sh)
-# and `onnx-data` (ONNX's backend test folders); when one is missing the test is skipped (exit 77) and says which.
+# `onnx-data` (ONNX's backend test folders) and programs (program:dot); when one is missing the test is skipped (exit 77) and says which.
 set -u
 root=$(cd "$(dirname "$0")/.." && pwd)
 TENON_VENV=${TENON_VENV:-$root/build/venv}
@@ -16,6 +16,7 @@ for need in $(sed -n 's/^# needs://p' "$script"); do
   case $need in
     wheels) ls "$TENON_WHEELS"/*/ >/dev/null 2>&1 ;;
     onnx-data) [ -d "$TENON_ONNX_DATA" ] ;;
+    program:*) command -v "${need#program:}" >/dev/null 2>&1 ;;
     numpy | onnx | onnxruntime | sympy) "$python" -c "import $need" 2>/dev/null ;;
     *)
       echo "$script: needs $need, which is nothing that scripts/setup.sh brings"

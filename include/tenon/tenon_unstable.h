@@ -51,6 +51,7 @@ typedef struct tn_tool_split_options {
   const char *dims;       /* sizes for n_stages: "B=8,S=128" */
   int nodes, json;        /* list the nodes; print JSON */
   int graph;              /* print the graph with its parts as calls instead */
+  int dot;         /* print Graphviz's language instead */
   const char *dir;        /* write the parts as models there, and manifest.json */
   int64_t gear;           /* 1 + the gear of `compile` whose sizes the inputs have; 0: `compile` has no gears */
   const tn_compile_options *compile;

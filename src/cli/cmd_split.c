@@ -2,12 +2,14 @@
 #include <string.h>
 
 #include "cli/split_check.h"
+#include "cli/split_page.h"
 
 typedef struct split_flags {
   const char *mode, *symbolic, *target, *dir, *runner, *stage_file, *dims;
   tn_texts force_dynamic, exclude;
   int64_t min_static_ops, gear, runs, seed, stages;
   bool check, nodes, json, graph;
+  tn_split_pictures pictures;
   tn_compile_flags compile;
 } split_flags;
 
@@ -51,6 +53,12 @@ int tn_cmd_split(int argc, char **argv) {
        .text = &f.runner,
        .help = "what --check runs the parts with: tenon (default) or ort"},
       {.name = "for-gear", .arg = "N", .integer = &f.gear, .least = 0, .help = "at the sizes of gear N"},
+      {.name = "dot", .arg = "FILE", .text = &f.pictures.dot, .help = "write a picture in Graphviz's language"},
+      {.name = "svg", .arg = "FILE", .text = &f.pictures.svg, .help = "write a picture (Graphviz lays it out)"},
+      {.name = "html",
+       .arg = "FILE",
+       .text = &f.pictures.html,
+       .help = "write a page with the picture, searched and clicked for details; it needs no network"},
       {.name = "mode",
        .arg = "MODE",
        .text = &f.mode,
@@ -113,6 +121,10 @@ int tn_cmd_split(int argc, char **argv) {
   o.dir = f.dir;
   o.gear = f.gear + 1;
   o.compile = &compile;
+  if (f.pictures.dot || f.pictures.svg || f.pictures.html) {
+    status = tn_split_draw(model, &o, &f.pictures);
+    if (status != TN_EXIT_OK || !f.dir) return status;
+  }
   tn_blob text = {0};
   tn_report *report = NULL;
   const tn_status done = tn_tool_split(model, &o, &text, &report);

@@ -1,6 +1,7 @@
 /* `tenon split`: the parts of a model as a table or JSON, and the graph with its parts as calls. */
 #include "driver/manifest.h"
 #include "driver/report.h"
+#include "driver/split_picture.h"
 #include "driver/tool.h"
 #include "ir/text.h"
 #include "pass/split.h"
@@ -11,6 +12,8 @@ typedef struct split_tool {
   const tn_partition_set *set;
   tn_ctx *ctx;
   tn_blob *out;
+  tn_map first_check;   /* part -> 1 + its first check */
+  uint32_t *next_check; /* check -> 1 + the next of its part; 0: none */
 } split_tool;
 
 static const char *split_node_name(const tn_node *node) {
@@ -79,6 +82,46 @@ static void split_json_values(const split_tool *s, tn_text *t, const char *label
     tn_type_print(s->set->graph->syms, &type, &v[i]->type);
     split_json_name(t, i ? ", {\"name\": " : "{\"name\": ", v[i]->name);
     split_json_name(t, ", \"type\": ", tn_text_z(&type));
+    const tn_sym bytes = tn_split_bytes(s->set, v[i]);
+    if (bytes) split_json_name(t, ", \"bytes\": ", tn_sym_text(s->set->graph->syms, bytes));
+    tn_text_addz(t, "}");
+  }
+  tn_text_addz(t, "]");
+}
+
+/* Which part a check of the ledger comes from: that of the node it names. */
+static void split_sort_checks(split_tool *s) {
+  const tn_graph *g = s->set->graph;
+  tn_arena *a = &s->ctx->arena;
+  tn_map part_of = {0};
+  s->next_check = TN_NEW_ARRAY(a, uint32_t, g->checks.n + 1);
+  for (size_t r = 0; r < s->set->regions.n; r++)
+    for (uint32_t k = 0; k < s->set->regions.at[r].n_parts; k++) {
+      tn_part *part = &s->set->regions.at[r].parts[k];
+      for (uint32_t i = 0; i < part->n_nodes; i++) {
+        const tn_loc *loc = &part->nodes[i]->loc;
+        if (loc->name && loc->name[0]) tn_map_set_ptr(a, &part_of, loc->name, part);
+      }
+    }
+  for (size_t i = g->checks.n; i-- > 0;) {
+    const tn_part *part = tn_map_find_ptr(&part_of, g->checks.at[i].loc.name);
+    uint64_t next = 0;
+    if (!part) continue;
+    if (tn_map_find(&s->first_check, tn_map_key(part), &next)) s->next_check[i] = (uint32_t)next;
+    tn_map_set(a, &s->first_check, tn_map_key(part), i + 1);
+  }
+}
+
+/* What must hold of sizes for the nodes of a part: the checks that stayed open. */
+static void split_json_conditions(const split_tool *s, tn_text *t, const tn_part *part) {
+  uint64_t at = 0;
+  bool any = tn_map_find(&s->first_check, tn_map_key(part), &at);
+  tn_text_addz(t, ", \"conditions\": [");
+  for (const char *before = ""; any && at; at = s->next_check[at - 1], before = ", ") {
+    const tn_check *check = &s->set->graph->checks.at[at - 1];
+    tn_text_addz(t, before);
+    split_json_name(t, "{\"expr\": ", tn_sym_text(s->set->graph->syms, check->condition));
+    split_json_name(t, ", \"why\": ", check->text);
     tn_text_addz(t, "}");
   }
   tn_text_addz(t, "]");
@@ -97,6 +140,7 @@ static void split_json_part(const split_tool *s, tn_text *t, const tn_part *part
   for (uint32_t i = 0; i < part->n_nodes; i++) {
     const tn_node *node = part->nodes[i];
     split_json_name(t, i ? ", {\"name\": " : "{\"name\": ", split_node_name(node));
+    tn_text_printf(t, ", \"id\": %u", node->id);
     split_json_name(t, ", \"op\": ", node->loc.op ? node->loc.op : node->op->name);
     split_json_name(t, ", \"kind\": ", tn_part_kind_name((tn_part_kind)s->set->kind_of[node->id]));
     split_json_name(t, ", \"why\": ", tn_part_why(s->set, node));
@@ -106,6 +150,9 @@ static void split_json_part(const split_tool *s, tn_text *t, const tn_part *part
   tn_text_addz(t, "]");
   split_json_values(s, t, "inputs", part->inputs, part->n_inputs);
   split_json_values(s, t, "outputs", part->outputs, part->n_outputs);
+  const tn_sym flops = tn_split_part_flops(s->set, part);
+  split_json_name(t, ", \"flops\": ", tn_sym_text(s->set->graph->syms, flops));
+  split_json_conditions(s, t, part);
   tn_text_addz(t, "}");
 }
 
@@ -254,9 +301,12 @@ static tn_status split_inside(tn_compilation *c, void *arg) {
   } else if (s->o->dir) {
     if (!c->model) return tn_fail(s->ctx, TN_UNSUPPORTED, (tn_loc){0}, "parts are written from ONNX models only");
     TN_TRY(tn_manifest_write(c->model, set, s->o->dir, &t));
-  } else if (s->o->json)
+  } else if (s->o->dot) {
+    tn_split_dot(set, &t);
+  } else if (s->o->json) {
+    split_sort_checks(s);
     split_put_json(s, &t);
-  else
+  } else
     split_put_text(s, &t);
   return tn_blob_copy((tn_str){tn_text_z(&t), t.len}, s->out);
 }
