@@ -6,9 +6,37 @@
 
 typedef TN_VEC(tn_sym) lattice_args;
 
+enum { LATTICE_MANY = 16 };
+
+/* What min and max may share: quotients and remainders are left where sums can pair them. */
+static bool lattice_is_shared(tn_sym mono) {
+  const tn_sym *const f = mono->kind == TN_SYM_MUL ? mono->args : &mono;
+  const uint32_t n = mono->kind == TN_SYM_MUL ? mono->n : 1;
+  for (uint32_t i = 0; i < n; i++)
+    if (f[i]->kind == TN_SYM_FLOORDIV || f[i]->kind == TN_SYM_MOD) return false;
+  return true;
+}
+
+/* min(a, b) + c: the place of the one min in a sum whose other terms it may have shared; -1 when it is no such sum. */
+static int lattice_inner(tn_sym e, tn_sym_kind kind) {
+  int found = -1;
+  if (e->kind != TN_SYM_ADD || kind == TN_SYM_BCAST || e->n > LATTICE_MANY) return -1;
+  for (uint32_t i = 0; i < e->n; i++) {
+    const bool is_inner = e->args[i]->kind == kind && e->coefs[i] == 1;
+    if (!is_inner && !lattice_is_shared(e->args[i])) return -1;
+    if (is_inner && found >= 0) return -1;
+    if (is_inner) found = (int)i;
+  }
+  return found;
+}
+
 static void lattice_flatten(tn_symtab *t, lattice_args *out, tn_sym_kind kind, const tn_sym *args, size_t n) {
   for (size_t i = 0; i < n; i++) {
-    if (args[i]->kind == kind) { /* canonical: its arguments are of another kind */
+    const int inner = lattice_inner(args[i], kind);
+    if (inner >= 0) {
+      const tn_sym min = args[i]->args[inner], rest = tn_sym_sub(t, args[i], min);
+      for (uint32_t j = 0; j < min->n; j++) tn_vec_push(t->arena, out, tn_sym_add(t, min->args[j], rest));
+    } else if (args[i]->kind == kind) { /* canonical: its arguments are of another kind */
       for (uint32_t j = 0; j < args[i]->n; j++) tn_vec_push(t->arena, out, tn_sym_fixed(t, args[i]->args[j]));
     } else {
       tn_vec_push(t->arena, out, tn_sym_fixed(t, args[i]));
@@ -37,9 +65,8 @@ static void lattice_fold(lattice_args *v, tn_sym_kind kind) {
 
 /* Drops what another argument decides: x <= y is known and this is min, so y goes. */
 static void lattice_prune(tn_symtab *t, lattice_args *v, tn_sym_kind kind) {
-  enum { MANY = 16 };
-  bool drop[MANY] = {false};
-  if (v->n > MANY) return;
+  bool drop[LATTICE_MANY] = {false};
+  if (v->n > LATTICE_MANY) return;
   for (size_t i = 0; i < v->n; i++) {
     for (size_t j = 0; j < v->n && !drop[i]; j++) {
       if (i == j || drop[j]) continue;
@@ -53,10 +80,43 @@ static void lattice_prune(tn_symtab *t, lattice_args *v, tn_sym_kind kind) {
   v->n = to;
 }
 
+static int64_t lattice_coef(tn_sym e, tn_sym mono) {
+  if (e == mono) return 1;
+  for (uint32_t i = 0; e->kind == TN_SYM_ADD && i < e->n; i++)
+    if (e->args[i] == mono) return e->coefs[i];
+  return 0;
+}
+
+static int64_t lattice_constant(tn_sym e) { return e->kind == TN_SYM_ADD || e->kind == TN_SYM_INT ? e->k : 0; }
+
+/* c of min(a + c, b + c): the terms that all arguments have. */
+static tn_sym lattice_common(tn_symtab *t, const lattice_args *v) {
+  const tn_sym first = v->at[0];
+  tn_poly common;
+  tn_poly_init(&common, t);
+  bool same = true;
+  for (size_t i = 1; i < v->n; i++) same = same && lattice_constant(v->at[i]) == lattice_constant(first);
+  if (same) tn_poly_addk(&common, lattice_constant(first));
+  const uint32_t n = first->kind == TN_SYM_ADD ? first->n : tn_sym_is_int(first) ? 0 : 1;
+  for (uint32_t k = 0; k < n && v->n <= LATTICE_MANY; k++) {
+    const tn_sym mono = first->kind == TN_SYM_ADD ? first->args[k] : first;
+    const int64_t c = lattice_coef(first, mono);
+    bool shared = lattice_is_shared(mono);
+    for (size_t i = 1; i < v->n && shared; i++) shared = lattice_coef(v->at[i], mono) == c;
+    if (shared) tn_poly_push(&common, mono, c);
+  }
+  return tn_poly_node(&common);
+}
+
 static tn_sym lattice_minmax(tn_symtab *t, tn_sym_kind kind, lattice_args *v) {
   lattice_fold(v, kind);
   lattice_prune(t, v, kind);
-  return v->n == 1 ? v->at[0] : tn_sym_intern(t, kind, 0, v->at, NULL, v->n);
+  if (v->n == 1) return v->at[0];
+  const tn_sym common = lattice_common(t, v);
+  if (common == t->zero || tn_sym_is_overflow(common)) return tn_sym_intern(t, kind, 0, v->at, NULL, v->n);
+  for (size_t i = 0; i < v->n; i++) v->at[i] = tn_sym_sub(t, v->at[i], common);
+  lattice_order(t, v);
+  return tn_sym_add(t, tn_sym_intern(t, kind, 0, v->at, NULL, v->n), common);
 }
 
 /* Arguments that cannot be 1 are the result; two constants that disagree stay and fail on evaluation. */

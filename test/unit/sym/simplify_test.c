@@ -91,6 +91,19 @@ SYM_TEST(min_max) {
   CHECK_SYM("min(x % 8, 7)", "x % 8");
 }
 
+/* What all arguments have stands outside. */
+SYM_TEST(min_max_of_sums) {
+  CHECK_SYM("min(a + c, b + c)", "c + min(a, b)");
+  CHECK_SYM("min(a + c, b + c) - c", "min(a, b)");
+  CHECK_SYM("max(2*a + 3, b + 3, 2*a + b + 3)", "2*a + b + 3");
+  CHECK_SYM("max(a - 2*c + 1, b - 2*c + 1) + 2*c", "max(a, b) + 1");
+  CHECK_SYM("min(a*b + c, a*b + d)", "a*b + min(c, d)");
+  CHECK_SYM("min(a + c, 2*b + c, d)", "min(d, a + c, c + 2*b)");
+  CHECK(sym_of(b, "min(min(a + c, b + c), d)") == sym_of(b, "min(a + c, min(d, c + b))"));
+  CHECK(sym_of(b, "max(max(a, b) + c, d + c)") == sym_of(b, "max(a, d, b) + c"));
+  CHECK_SYM("max(min(a + 1, b + 1), 1)", "min(a, b) + 1");
+}
+
 SYM_TEST(bcast) {
   CHECK_SYM("bcast(a, 1)", "a");
   CHECK_SYM("bcast(a, a)", "a");
