@@ -124,19 +124,19 @@ float tn_f8_to_f32(int dtype, uint8_t b) {
   return sign ? -v : v;
 }
 
-/* ONNX Cast, round_mode "up": the power of two at or above. Values below the smallest, zero and negative numbers
- * become the smallest when saturating, else NaN. */
-static uint8_t half_to_e8m0(double f, bool saturate) {
+uint8_t tn_f64_to_e8m0(double f, bool saturate, tn_e8m0_round mode) {
   if (isnan(f)) return 0xff;
   if (f < 0x1p-127) return saturate ? 0 : 0xff;
   if (f > 0x1p127) return saturate ? 0xfe : 0xff;
   int e;
   const double fraction = frexp(f, &e); /* [0.5, 1) */
-  return (uint8_t)(e + 127 - (fraction > 0.5 ? 0 : 1));
+  const bool up = mode == TN_E8M0_NEAREST ? fraction >= 0.75 : mode == TN_E8M0_UP && fraction > 0.5;
+  const int code = e + 127 - (up ? 0 : 1);
+  return (uint8_t)(code < 0 ? 0 : code);
 }
 
 uint8_t tn_f64_to_f8(int dtype, double f, bool saturate) {
-  if (dtype == TN_F8E8M0) return half_to_e8m0(f, saturate);
+  if (dtype == TN_F8E8M0) return tn_f64_to_e8m0(f, saturate, TN_E8M0_UP);
   const half_kind *k = half_kind_find(dtype);
   bool negative;
   const uint64_t m = half_split(f, &negative);

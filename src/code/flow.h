@@ -14,6 +14,7 @@ typedef struct tn_flow {
   uint8_t *slot_is_const; /* slot -> written by one CONST instruction alone */
   int64_t *slot_const;    /* its number */
   uint8_t *slot_is_free;  /* slot -> written by nothing: a symbol that the caller gives */
+  uint32_t *slot_region;  /* slot -> the region that writes it */
   uint32_t *root;         /* value -> the value that it is a view of, directly or not; itself when it is none */
   uint32_t *step_begin, *step_end; /* ticks */
   uint32_t *step_region;
@@ -21,7 +22,7 @@ typedef struct tn_flow {
   tn_interval_plan *intervals;  /* buffer -> ticks and ties, these relative to its region's first buffer */
   uint32_t *by_first, *by_last; /* buffers of each region in order of birth and of death, relative too */
   /* Of the verifier itself. */
-  uint32_t *slot_at, *slot_region, *slot_next, *slot_writers, *value_last, *value_step, *births, *held_by;
+  uint32_t *slot_at, *slot_next, *slot_writers, *value_last, *value_step, *births, *held_by;
   uint64_t *bits;
   uint8_t *is_result;
   int64_t *current;

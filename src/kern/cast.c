@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/half.h"
 #include "kern/recast.h"
 
 typedef struct cast_job {
@@ -91,6 +92,13 @@ TN_KERNEL(cast, TN_K_SIZES) {
   if (x->dtype == TN_STR) return cast_from_strings(k, x, y);
   if (!tn_convert(y->dtype, y->data, x->dtype, x->data, 0, true)) return tn_k_no_dtype(k, 0);
   cast_job j = {.x = x, .y = y, .saturate = tn_k_int(k, "saturate", 1) != 0};
+  const bool nearest = tn_k_str_is(k, "round_mode", "nearest");
+  if (y->dtype == TN_F8E8M0 && (nearest || tn_k_str_is(k, "round_mode", "down"))) {
+    for (int64_t i = 0; i < x->count; i++)
+      ((uint8_t *)y->data)[i] =
+          tn_f64_to_e8m0(tn_load_f64(x->dtype, x->data, i), j.saturate, nearest ? TN_E8M0_NEAREST : TN_E8M0_DOWN);
+    return TN_OK;
+  }
   tn_pool_for(k->pool, x->count, 8192, cast_task, &j);
   return TN_OK;
 }

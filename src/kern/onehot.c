@@ -1,6 +1,4 @@
 /* OneHot, EyeLike, Trilu. */
-#include <math.h>
-
 #include "kern/move.h"
 
 static tn_status onehot_zero(tn_kcall *k, tn_karg *y) {
@@ -34,9 +32,7 @@ TN_KERNEL(one_hot, TN_K_SIZES) {
     tn_k_copy(y->dtype, y->data, done, y->data, 0, done < y->count - done ? done : y->count - done);
   const int64_t inner = tn_k_count(x->dims, axis, x->rank);
   for (int64_t i = 0; i < x->count; i++) {
-    const double exact = tn_load_f64(x->dtype, x->data, i);
-    int64_t place = tn_k_i64(x, i);
-    if (tn_dtype_is_float(x->dtype) && !((double)place >= exact && (double)place <= exact)) continue;
+    int64_t place = tn_k_i64(x, i); /* floats are cut toward zero */
     if (place < 0) place += depth;
     if (place < 0 || place >= depth) continue;
     tn_copy_element(y->dtype, y->data, (i / inner * depth + place) * inner + i % inner, values->data, 1);

@@ -155,7 +155,6 @@ TN_UNARY_KERNEL(tanh, tanh(x), NULL)
 TN_UNARY_KERNEL(asinh, asinh(x), NULL)
 TN_UNARY_KERNEL(acosh, acosh(x), NULL)
 TN_UNARY_KERNEL(atanh, atanh(x), NULL)
-TN_UNARY_KERNEL(erf, erf(x), NULL)
 TN_UNARY_KERNEL(sigmoid, unary_sigmoid(x), NULL)
 TN_UNARY_KERNEL(softplus, unary_softplus(x), NULL)
 TN_UNARY_KERNEL(softsign, x / (1.0 + fabs(x)), NULL)
@@ -204,6 +203,29 @@ static const unary_row shrink_row = {.f32 = shrink_f32,
                                      .params = {"lambd", "bias"}};
 TN_KERNEL(shrink, TN_K_SIZES | TN_K_IN_PLACE) { return unary_run(k, &shrink_row); }
 
+/* Erf of an integer is -1, 0 or 1: the float cut toward zero. */
+UNARY_LOOP(erf, f64, double, double, erf(x))
+#define ERF_LOOP(suffix, T) UNARY_LOOP(erf, suffix, T, T, unary_whole((double)(float)erf((double)x)))
+ERF_LOOP(i8, int8_t)
+ERF_LOOP(i16, int16_t)
+ERF_LOOP(i32, int32_t)
+ERF_LOOP(i64, int64_t)
+ERF_LOOP(u8, uint8_t)
+ERF_LOOP(u16, uint16_t)
+ERF_LOOP(u32, uint32_t)
+ERF_LOOP(u64, uint64_t)
+static const unary_row erf_row = {.fast = TN_UNARY_erf,
+                                  .f64 = erf_f64,
+                                  .ints = {[TN_I8] = erf_i8,
+                                           [TN_I16] = erf_i16,
+                                           [TN_I32] = erf_i32,
+                                           [TN_I64] = erf_i64,
+                                           [TN_U8] = erf_u8,
+                                           [TN_U16] = erf_u16,
+                                           [TN_U32] = erf_u32,
+                                           [TN_U64] = erf_u64}};
+TN_KERNEL(erf, TN_K_SIZES) { return unary_run(k, &erf_row); }
+
 UNARY_LOOP(not, u8, uint8_t, uint8_t, !x)
 static const unary_row not_row = {.no_floats = true, .ints = {[TN_BOOL] = not_u8}};
 TN_KERNEL(not, TN_K_SIZES | TN_K_IN_PLACE) { return unary_run(k, &not_row); }
@@ -223,19 +245,23 @@ static const unary_row bitwise_not_row = {.no_floats = true,
                                                    [TN_U64] = bitwise_not_u64}};
 TN_KERNEL(bitwise_not, TN_K_SIZES | TN_K_IN_PLACE) { return unary_run(k, &bitwise_not_row); }
 
+/* Predicates of every float type; what is shorter than 32 bits is widened. */
+static tn_status unary_predicate(tn_kcall *k, tn_map_fn f32, tn_map_fn f64, const double *params) {
+  const tn_karg *const x = k->in[0];
+  TN_TRY(tn_k_out(k, 0, x->rank, x->dims));
+  if (!tn_dtype_is_float(x->dtype)) return tn_k_no_dtype(k, 0);
+  const tn_dtype in = x->dtype == TN_F64 ? TN_F64 : TN_F32;
+  const tn_map m = {.fn = in == TN_F64 ? f64 : f32, .n_in = 1, .in = {in}, .out = TN_BOOL, .param = params};
+  return tn_k_map(k, &m, k->in, k->out[0]);
+}
+
 UNARY_LOOP(isnan, f32, float, uint8_t, x != x)
 UNARY_LOOP(isnan, f64, double, uint8_t, x != x)
-static const unary_row isnan_row = {.f32 = isnan_f32, .f64 = isnan_f64, .to_bool = true};
-TN_KERNEL(isnan, TN_K_SIZES) { return unary_run(k, &isnan_row); }
+TN_KERNEL(isnan, TN_K_SIZES) { return unary_predicate(k, isnan_f32, isnan_f64, NULL); }
 
 UNARY_LOOP(isinf, f32, float, uint8_t, isinf(x) && (x > 0 ? p[1] != 0 : p[0] != 0))
 UNARY_LOOP(isinf, f64, double, uint8_t, isinf(x) && (x > 0 ? p[1] != 0 : p[0] != 0))
 TN_KERNEL(isinf, TN_K_SIZES) {
-  const tn_karg *const x = k->in[0];
-  TN_TRY(tn_k_out(k, 0, x->rank, x->dims));
-  if (!tn_dtype_is_float(x->dtype)) return tn_k_no_dtype(k, 0);
   const double sides[2] = {(double)tn_k_int(k, "detect_negative", 1), (double)tn_k_int(k, "detect_positive", 1)};
-  const tn_dtype in = x->dtype == TN_F64 ? TN_F64 : TN_F32;
-  const tn_map m = {.fn = in == TN_F64 ? isinf_f64 : isinf_f32, .n_in = 1, .in = {in}, .out = TN_BOOL, .param = sides};
-  return tn_k_map(k, &m, k->in, k->out[0]);
+  return unary_predicate(k, isinf_f32, isinf_f64, sides);
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <strings.h>
 
+#include "base/half.h"
 #include "op/ratio.h"
 
 static tn_dtype cast_target(const tn_attr *to) {
@@ -34,10 +35,12 @@ static tn_elem cast_fraction(tn_rule *r, tn_dtype d, const tn_elem *in) {
   return fits ? *in : (tn_elem){0};
 }
 
-/* Content: an integer stays the integer in every type that surely holds it. */
+/* Content: an integer stays the integer in every type that surely holds it. How the short floats round and saturate is
+ * left to the evaluation. */
 static tn_elem cast_elem(tn_rule *r, const tn_elem *in) {
   const tn_dtype d = r->out[0].dtype;
   double v;
+  if (tn_dtype_is_float(d) && tn_dtype_bits(d) < 16) return (tn_elem){0};
   if (in->kind == TN_ELEM_SYM && !tn_sym_is_int(in->sym)) {
     if (d == TN_BOOL) return tn_elem_sym(tn_sym_ne(r->syms, in->sym, tn_sym_int(r->syms, 0)));
     const bool wide = d == TN_I64 || d == TN_I32 || d == TN_F32 || d == TN_F64;
@@ -113,6 +116,14 @@ static tn_status cast_eval(tn_eval *e) {
   for (int64_t i = 0; i < x->count && d == TN_STR; i++)
     ((tn_str *)tn_lit_data(y))[i] = cast_print(e, x->dtype, x->data, i);
   if (x->dtype == TN_STR || d == TN_STR) return TN_OK;
+  const bool nearest = tn_eval_str_is(e, "round_mode", "nearest");
+  if (d == TN_F8E8M0 && (nearest || tn_eval_str_is(e, "round_mode", "down"))) {
+    for (int64_t i = 0; i < x->count; i++)
+      ((uint8_t *)tn_lit_data(y))[i] =
+          tn_f64_to_e8m0(tn_dtype_is_float(x->dtype) ? tn_lit_f64(x, i) : (double)tn_lit_i64_at(x, i), !sat || sat->i,
+                         nearest ? TN_E8M0_NEAREST : TN_E8M0_DOWN);
+    return TN_OK;
+  }
   if (!tn_convert(d, tn_lit_data(y), x->dtype, x->data, x->count, !sat || sat->i))
     return tn_eval_fail(e, TN_INVALID, "%s does not convert to %s", tn_dtype_name(x->dtype), tn_dtype_name(d));
   return TN_OK;

@@ -20,7 +20,7 @@ tn_status tn_op_eval1(tn_eval *e, tn_f64_fn1 f, tn_i64_fn1 g) {
     else if (g)
       tn_store_i64(y->dtype, tn_lit_data(y), i, g(tn_lit_i64_at(x, i)));
     else
-      tn_store_f64(y->dtype, tn_lit_data(y), i, f((double)tn_lit_i64_at(x, i), a, b));
+      tn_store_f64(y->dtype, tn_lit_data(y), i, f(tn_lit_f64(x, i), a, b));
   }
   return TN_OK;
 }

@@ -1,6 +1,4 @@
 /* Matrices of a pattern: OneHot, EyeLike, Trilu. */
-#include <math.h>
-
 #include "op/move.h"
 
 /* --- one_hot --- */
@@ -46,10 +44,8 @@ static tn_status one_hot_eval(tn_eval *e) {
   TN_TRY(tn_eval_out(e, 0, e->in[2]->dtype, x->rank + 1, dims, &y));
   for (int64_t i = 0; i < y->count; i++) {
     const int64_t from = i / inner / depth * inner + i % inner, place = i / inner % depth;
-    double at = tn_lit_f64(x, from);
-    if (at < 0) at += (double)depth;
-    const bool on = !(at < (double)place) && !(at > (double)place);
-    tn_copy_element(y->dtype, tn_lit_data(y), i, e->in[2]->data, on);
+    const int64_t at = tn_load_i64(x->dtype, x->data, from); /* floats are cut toward zero */
+    tn_copy_element(y->dtype, tn_lit_data(y), i, e->in[2]->data, at == place || (at < 0 && at + depth == place));
   }
   return TN_OK;
 }

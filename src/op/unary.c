@@ -43,7 +43,7 @@ static tn_elem unary_const(tn_rule *r, const tn_elem *in, tn_f64_fn1 f) {
   TN_UNARY_OP(id, TN_SET_FLOATS, TN_ACC_ULP, tol, 0, doc_, __VA_ARGS__)
 
 /* Floats and integers; sym_expr gives the content of an integer `s`, fraction(r, in) that of a quotient. */
-#define TN_NUMBER_OP(id, set, f_expr, i_expr, sym_expr, fraction, doc_)                  \
+#define TN_NUMBER_OP(id, set, f_expr, i_expr, unsigned_, sym_expr, fraction, doc_)       \
   UNARY_FNS(id, f_expr)                                                                  \
   static int64_t id##_i64(int64_t x) { return i_expr; }                                  \
   static tn_elem id##_elem(tn_rule *r, const tn_elem *in) {                              \
@@ -53,8 +53,15 @@ static tn_elem unary_const(tn_rule *r, const tn_elem *in, tn_f64_fn1 f) {
     return tn_elem_sym(sym_expr);                                                        \
   }                                                                                      \
   static tn_status id##_value(tn_rule *r) { return tn_op_value_map(r, id##_elem); }      \
-  static tn_status id##_eval(tn_eval *e) { return tn_op_eval1(e, id##_f64, id##_i64); }  \
+  static tn_status id##_eval(tn_eval *e) {                                               \
+    const bool no_sign = tn_dtype_cls(e->in[0]->dtype) == TN_CLASS_UINT;                 \
+    return tn_op_eval1(e, id##_f64, no_sign ? unary_##unsigned_ : id##_i64);             \
+  }                                                                                      \
   TN_UNARY_OP(id, set, TN_ACC_EXACT, 0, 0, doc_, {0})
+
+/* What a function of signed numbers is for unsigned ones, whose upper half tn_i64_fn1 gets as negative numbers. */
+static int64_t unary_same(int64_t x) { return x; }
+static int64_t unary_not_zero(int64_t x) { return x != 0; }
 
 static double unary_sign(double x) { return x > 0 ? 1 : (x < 0 ? -1 : x); }
 static tn_sym unary_sign_sym(tn_rule *r, tn_sym s) {
@@ -81,17 +88,17 @@ static tn_elem unary_even(tn_rule *r, const tn_elem *in) {
   return tn_elem_whole(r, r->out[0].dtype, in, TN_ROUND_EVEN);
 }
 
-TN_NUMBER_OP(abs, TN_SET_NUMBERS, fabs(x), x < 0 ? (int64_t)(0 - (uint64_t)x) : x,
+TN_NUMBER_OP(abs, TN_SET_NUMBERS, fabs(x), x < 0 ? (int64_t)(0 - (uint64_t)x) : x, same,
              tn_sym_max(r->syms, s, tn_sym_neg(r->syms, s)), unary_keep_positive, "|x|")
-TN_NUMBER_OP(neg, TN_SET_FLOATS | TN_SET_INTS, -x, (int64_t)(0 - (uint64_t)x), tn_sym_neg(r->syms, s), tn_elem_negate,
-             "-x")
-TN_NUMBER_OP(sign, TN_SET_NUMBERS, unary_sign(x), (x > 0) - (x < 0), unary_sign_sym(r, s), unary_no_fraction,
+TN_NUMBER_OP(neg, TN_SET_FLOATS | TN_SET_INTS, -x, (int64_t)(0 - (uint64_t)x), same, tn_sym_neg(r->syms, s),
+             tn_elem_negate, "-x")
+TN_NUMBER_OP(sign, TN_SET_NUMBERS, unary_sign(x), (x > 0) - (x < 0), not_zero, unary_sign_sym(r, s), unary_no_fraction,
              "-1, 0 or 1")
-TN_NUMBER_OP(relu, TN_SET_FLOATS | TN_SET_INTS, x < 0 ? 0 : x, x < 0 ? 0 : x,
+TN_NUMBER_OP(relu, TN_SET_FLOATS | TN_SET_INTS, x < 0 ? 0 : x, x < 0 ? 0 : x, same,
              tn_sym_max(r->syms, s, tn_sym_int(r->syms, 0)), unary_keep_positive, "max(x, 0)")
-TN_NUMBER_OP(ceil, TN_SET_FLOATS, ceil(x), x, s, unary_up, "smallest integer >= x")
-TN_NUMBER_OP(floor, TN_SET_FLOATS, floor(x), x, s, unary_down, "largest integer <= x")
-TN_NUMBER_OP(round, TN_SET_FLOATS, nearbyint(x), x, s, unary_even, "nearest integer, halves to even")
+TN_NUMBER_OP(ceil, TN_SET_FLOATS, ceil(x), x, same, s, unary_up, "smallest integer >= x")
+TN_NUMBER_OP(floor, TN_SET_FLOATS, floor(x), x, same, s, unary_down, "largest integer <= x")
+TN_NUMBER_OP(round, TN_SET_FLOATS, nearbyint(x), x, same, s, unary_even, "nearest integer, halves to even")
 
 TN_FLOAT_OP(exp, 2, exp(x), "e^x", {0})
 TN_FLOAT_OP(log, 1, log(x), "natural logarithm", {0})
@@ -130,8 +137,11 @@ TN_FLOAT_OP(hard_sigmoid, 2, unary_clip01(a *x + b), "clip(alpha * x + beta, 0, 
 /* erf and shrink also take integers. */
 UNARY_FNS(erf, erf(x))
 UNARY_CONST_VALUE(erf)
-static tn_status erf_eval(tn_eval *e) { return tn_op_eval1(e, erf_f64, NULL); }
-TN_UNARY_OP(erf, TN_SET_FLOATS, TN_ACC_ULP, 2, 0, "error function", {0})
+static double erf_f32(double x, double a, double b) { return (void)a, (void)b, (double)(float)erf(x); }
+static tn_status erf_eval(tn_eval *e) {
+  return tn_op_eval1(e, tn_dtype_is_float(e->in[0]->dtype) ? erf_f64 : erf_f32, NULL);
+}
+TN_UNARY_OP(erf, TN_SET_NUMBERS, TN_ACC_ULP, 2, 0, "error function", {0})
 
 UNARY_FNS(shrink, x < -a ? x + b : (x > a ? x - b : 0))
 UNARY_CONST_VALUE(shrink)

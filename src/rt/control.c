@@ -110,6 +110,14 @@ static tn_status control_if(tn_rt_session *s, uint32_t step, tn_error *err) {
   return TN_OK;
 }
 
+/* A size that is known before the body runs; 0 for one that is not. */
+static int64_t control_known_size(const control *c, uint32_t slot) {
+  const tn_flow *const f = &c->s->flow;
+  const bool outside = f->slot_is_free[slot] || f->slot_region[slot] != (uint32_t)(c->body - c->s->p->regions);
+  const int64_t n = f->slot_is_const[slot] ? f->slot_const[slot] : outside ? c->s->slots[slot] : 0;
+  return n > 0 ? n : 0;
+}
+
 /* The sizes of a stacked out without elements: what the program knows of the body's result, 0 for what it does not. */
 static tn_status control_no_elements(const control *c, uint32_t i, uint32_t result, int64_t axis) {
   if (!control_operand(c, c->step->out, i)) return TN_OK;
@@ -123,8 +131,7 @@ static tn_status control_no_elements(const control *c, uint32_t i, uint32_t resu
   const int64_t at = axis < 0 ? axis + rank : axis;
   for (int d = 0, from = 0; d < rank && tn_rt_is_sized(e) && e->rank + 1 == rank; d++) {
     if (d == at) continue;
-    const uint32_t slot = c->s->p->dim_slots[e->dims.first + (uint32_t)from++];
-    dims[d] = c->s->flow.slot_is_const[slot] && c->s->flow.slot_const[slot] > 0 ? c->s->flow.slot_const[slot] : 0;
+    dims[d] = control_known_size(c, c->s->p->dim_slots[e->dims.first + (uint32_t)from++]);
   }
   return control_size(c, i, (tn_dtype)x->dtype, rank, dims);
 }

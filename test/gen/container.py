@@ -8,16 +8,20 @@ I64, BOOL = TensorProto.INT64, TensorProto.BOOL
 info = helper.make_tensor_value_info
 
 
+SIGNED = FLOATS | {NAMES[w] for w in ("int32", "int64")} - {TensorProto.BFLOAT16}
+
+
 def graph(name, nodes, ins, outs, constants=()):
     return helper.make_graph(nodes, name, ins, outs, list(constants))
 
 
 @recipe("If")
 def if_(g):
-    t = g.pick([TensorProto.FLOAT, I64])
+    t = NAMES[g.pick([w[7:-1] for w in g.allowed("V") if w.startswith("tensor(")])]
+    g.bound["V"] = t
     a = g.values(g.dims((1, 3)), t)
     names = [g.feed("a", a, t), g.feed("b", g.values(a.shape if g.flip() else g.dims(a.ndim), t), t)]
-    node = g.pick(["Identity", "Neg", "Abs"])
+    node = g.pick(["Identity", "Neg", "Abs"]) if t in SIGNED else "Identity"
     g.attr(then_branch=graph("then", [helper.make_node(node, [names[0]], ["p"])], [], [info("p", t, None)]),
            else_branch=graph("else", [helper.make_node("Identity", [names[1]], ["q"])], [], [info("q", t, None)]))
     g.x(g.pick([(), (1,)]))
@@ -25,21 +29,26 @@ def if_(g):
 
 @recipe("Loop")
 def loop(g):
-    """State s = s + c * i as long as the condition holds; scanned out: s."""
+    """State s = s + i (s, where the type has no sum) as long as the condition holds; scanned out: s."""
     trips, limit = g.int(0, 5), g.int(0, 5)
-    a = g.values(g.dims((0, 3)), TensorProto.FLOAT)
-    body = [helper.make_node("Cast", ["i"], ["fi"], to=TensorProto.FLOAT), helper.make_node("Add", ["s", "fi"], ["s2"]),
+    t = TensorProto.FLOAT if g.flip(0.3) else NAMES[g.pick([w[7:-1] for w in g.allowed("V") if w.startswith("tensor(")])]
+    g.bound["V"] = t
+    a = g.values(g.dims((0, 3)), t)
+    step = [helper.make_node("Cast", ["i"], ["fi"], to=t), helper.make_node("Add", ["s", "fi"], ["s2"])]
+    body = [*(step if t in SIGNED else [helper.make_node("Identity", ["s"], ["s2"])] * 2)[:2],
             helper.make_node("Less", ["i", "limit"], ["c2"]), helper.make_node("Identity", ["s2"], ["scan"])]
+    if t not in SIGNED:
+        del body[0]
     g.feed("limit", np.array(limit, "i8"), I64)
     ends = g.flip()
     if not ends:
-        body[2] = helper.make_node("Identity", ["c"], ["c2"])
-    g.attr(body=graph("body", body, [info("i", I64, []), info("c", BOOL, []), info("s", TensorProto.FLOAT, a.shape if g.flip() else [None] * a.ndim)],
-                      [info("c2", BOOL, []), info("s2", TensorProto.FLOAT, None), info("scan", TensorProto.FLOAT, None)]))
+        body[-2] = helper.make_node("Identity", ["c"], ["c2"])
+    g.attr(body=graph("body", body, [info("i", I64, []), info("c", BOOL, []), info("s", t, a.shape if g.flip() else [None] * a.ndim)],
+                      [info("c2", BOOL, []), info("s2", t, None), info("scan", t, None)]))
     no_trips = ends and g.flip(0.3)
     g.skip() if no_trips else g.add(np.array(trips, "i8"), I64)
     g.skip() if g.flip(0.3) else g.add(np.array(g.flip(0.8)), BOOL)
-    g.add(a, TensorProto.FLOAT)
+    g.add(a, t)
     g.outputs = 2
 
 
@@ -50,8 +59,10 @@ def scan(g):
     length, shape = g.int(1, 4), list(g.dims((0, 2)))
     back = g.int(0, 1)
     axis, out_axis = g.int(0, len(shape)), g.int(0, len(shape))
+    F = g.bound["V"]
     body = [helper.make_node("Add", ["s", "x"], ["s2"]), helper.make_node("Mul", ["s2", "x"], ["y"])]
-    F = TensorProto.FLOAT
+    if F not in SIGNED:
+        body = [helper.make_node("Identity", ["x"], ["s2"]), helper.make_node("Identity", ["s"], ["y"])]
     g.attr(body=graph("body", body, [info("s", F, shape), info("x", F, shape)], [info("s2", F, shape), info("y", F, shape)]), num_scan_inputs=1)
     g.maybe(scan_input_directions=[back])
     g.maybe(scan_output_directions=[g.int(0, 1)])
@@ -193,7 +204,7 @@ def multinomial(g):
 @recipe("Bernoulli")
 def bernoulli(g):
     g.x(low=0, high=1)
-    g.bound["T2"] = NAMES[g.pick(["float", "double", "int64", "bool", "float16"])]
+    g.bound["T2"] = NAMES[g.pick(g.words_of("T2"))]
     g.attr(dtype=g.bound["T2"])
 
 
@@ -201,7 +212,7 @@ def bernoulli(g):
 def window(g):
     g.x((), value=g.int(1, 12))
     g.maybe(periodic=g.int(0, 1))
-    t = NAMES[g.pick(["float", "double", "float16"])]
+    t = NAMES[g.pick(g.words_of("T2"))]
     g.bound["T2"] = t
     g.attr(output_datatype=t)
     g.tolerance = 4
@@ -229,7 +240,8 @@ def dft(g):
     axis = g.int(-rank, rank - 2)
     axis = rank - 2 if axis == -1 else axis
     if g.flip():
-        g.x((), value=g.int(1, 9), dtype=I64)
+        g.bound["T2"] = NAMES[g.pick(["int32", "int64"])]
+        g.x((), value=g.int(1, 9))
     else:
         g.skip()
     if g.v < 20:

@@ -117,9 +117,12 @@ class Draw:
             self.bound[type_text] = NAMES[self.pick(words)]
         return self.bound[type_text]
 
+    def allowed(self, variable):
+        """The types that the schema allows for a variable, as it spells them."""
+        return next((c.allowed_type_strs for c in self.schema.type_constraints if c.type_param_str == variable), [])
+
     def words_of(self, type_text):
-        rows = [c.allowed_type_strs for c in self.schema.type_constraints if c.type_param_str == type_text]
-        return [w for w in tensor_words(rows[0]) if w in NAMES] if rows else []
+        return [w for w in tensor_words(self.allowed(type_text)) if w in NAMES]
 
     def bind(self, variable, word):
         """Choose a type variable's type, when the schema allows it."""

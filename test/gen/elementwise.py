@@ -205,6 +205,8 @@ def cast_values(g, to, shape):
     if to in INTS and src not in INTS and src != TensorProto.BOOL:
         top = {"int2": 1, "uint2": 3, "int4": 7, "uint4": 15}.get(word(to), 100)
         return g.values(shape, src, 0 if to in UNSIGNED else -min(top, 8 if top > 3 else 1), top)
+    if to == NAMES["float8e8m0"]:  # negative ones are not defined
+        return g.values(shape, src, 0 if src in UNSIGNED else 1, 9)
     return g.values(shape, src, special=src in INTS or to in FLOATS)
 
 
@@ -230,6 +232,8 @@ def cast(g):
         g.attr(to=to)
     if g.v >= 19 and word(to).startswith("float8") and to != NAMES["float8e8m0"]:
         g.maybe(saturate=saturate)
+    if g.v >= 24 and to == NAMES["float8e8m0"]:
+        g.maybe(round_mode=g.pick(["up", "down", "nearest"]))
 
 
 @recipe("BitCast")
@@ -237,12 +241,12 @@ def bit_cast(g):
     t = g.bound["T1"]
     size = {"int2": 2, "uint2": 2, "int4": 4, "uint4": 4, "float4e2m1": 4}
     bits = lambda w: size.get(w) or (8 if w == "bool" else helper.tensor_dtype_to_np_dtype(NAMES[w]).itemsize * 8)
-    words = [w for w in g.words_of("T2") if w not in ("string", "bool") and bits(w) == bits(word(t))]
+    words = [w for w in g.words_of("T2") if w != "string" and bits(w) == bits(word(t))]
     if not words:
         raise Illegal("no type of this width")
     to = NAMES[g.pick(words)]
     g.bound["T2"] = to
-    g.x()
+    g.x(value=g.rng.integers(0, 2, g.dims((0, 4)))) if to == TensorProto.BOOL else g.x()
     g.attr(to=to)
 
 

@@ -243,6 +243,8 @@ def recurrent(g):
 def resize(g):
     rank = g.pick([1, 2, 3, 4, 4])
     mode = g.pick(["nearest", "linear", "cubic"] if g.v >= 11 else ["nearest", "linear"])
+    if g.t_first() not in FLOATS | INTS | {TensorProto.BOOL}:
+        mode = "nearest"
     if mode == "cubic":
         rank = 4
     outer = max(0, rank - 2) if mode != "nearest" and rank > 2 else 0
@@ -399,7 +401,7 @@ def attention(g):
             g.bound["U"] = TensorProto.BOOL
             g.x(value=np.concatenate([np.ones((s, 1)), g.rng.integers(0, 2, (s, t + p - 1))], 1) > 0)
         else:
-            g.bound["U"] = g.bound["T1"]
+            g.bound["U"] = g.bound["T1"] if g.flip(0.8) else NAMES[g.pick([w for w in g.words_of("U") if w != "bool"])]
             g.x(g.pick([(s, t + p), (1, 1, s, t + p), (b, 1, s, t + p)]))
     else:
         g.skip()

@@ -63,7 +63,11 @@ def dequantize(g):
     if g.flip(0.7):
         zero_point(g, shape, t)
     if g.v >= 23:
+        words = [NAMES[w] for w in g.words_of("T3")]
         g.bound["T3"] = g.bound["T2"]
+        if g.bound["T2"] not in words or g.flip(0.3):
+            g.bound["T3"] = g.pick(words)
+            g.attr(output_dtype=g.bound["T3"])
     settle(g, axis, block)
 
 

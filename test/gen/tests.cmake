@@ -4,6 +4,7 @@ foreach(op Add Concat Conv Softmax TopK)
   list(APPEND ops --op ${op})
 endforeach()
 tn_python_test(gen/differential ${PROJECT_SOURCE_DIR}/test/gen/differential.py ${ops} --draws 1)
+tn_python_test(gen/cases ${PROJECT_SOURCE_DIR}/test/gen/cases.py)
 
 # A first look; doc/testing.md has the long run.
 tn_python_test(gen/soundness ${PROJECT_SOURCE_DIR}/test/gen/soundness.py --graphs 150 --seed 1 --jobs 2)

@@ -1,0 +1,84 @@
+"""The smallest cases of what the differential runs found: one node, its operands fed and held by the file."""
+# needs: numpy onnx onnxruntime
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import numpy as np
+from onnx import TensorProto as T
+from onnx import helper
+
+import judge
+
+NAN, INF = float("nan"), float("inf")
+WIDE = {T.FLOAT8E4M3FN, T.FLOAT8E5M2, T.FLOAT8E8M0}  # travel as floats
+LEAST = -2**63
+
+# (operator, opset, [(element type, shape, values), ...], attributes, (element type, values))
+CASES = [
+    ("Neg", 13, [(T.INT64, [3], [LEAST, 5, -7])], {}, (T.INT64, [LEAST, -5, 7])),
+    ("Abs", 13, [(T.INT64, [3], [LEAST, 5, -7])], {}, (T.INT64, [LEAST, 5, 7])),
+    ("Neg", 13, [(T.INT8, [2], [-128, 1])], {}, (T.INT8, [-128, -1])),
+    ("Abs", 13, [(T.UINT64, [2], [2**64 - 1, 3])], {}, (T.UINT64, [2**64 - 1, 3])),
+    ("Sign", 13, [(T.UINT64, [2], [2**64 - 1, 0])], {}, (T.UINT64, [1, 0])),
+    ("Erf", 9, [(T.INT32, [5], [-9, -1, 0, 3, 4])], {}, (T.INT32, [-1, 0, 0, 0, 1])),
+    ("Erf", 9, [(T.UINT8, [3], [0, 1, 200])], {}, (T.UINT8, [0, 0, 1])),
+    ("IsNaN", 20, [(T.FLOAT8E4M3FN, [3], [1, NAN, 448])], {}, (T.BOOL, [False, True, False])),
+    ("Cast", 19, [(T.INT32, [3], [65535, 7, -65535])], {"to": T.FLOAT8E5M2, "saturate": 0}, (T.FLOAT8E5M2, [INF, 7, -INF])),
+    ("Cast", 19, [(T.FLOAT, [2], [500, 1])], {"to": T.FLOAT8E4M3FN, "saturate": 0}, (T.FLOAT8E4M3FN, [NAN, 1])),
+    ("Cast", 25, [(T.FLOAT, [4], [3, 2.9, 1, 5])], {"to": T.FLOAT8E8M0}, (T.FLOAT8E8M0, [4, 4, 1, 8])),
+    ("Cast", 25, [(T.FLOAT, [4], [3, 2.9, 1, 5])], {"to": T.FLOAT8E8M0, "round_mode": "down"}, (T.FLOAT8E8M0, [2, 2, 1, 4])),
+    ("Cast", 25, [(T.FLOAT, [4], [3, 2.9, 1, 5])], {"to": T.FLOAT8E8M0, "round_mode": "nearest"}, (T.FLOAT8E8M0, [4, 2, 1, 4])),
+    ("OneHot", 11, [(T.FLOAT, [3], [-0.7, 1.9, -1.2]), (T.INT64, [1], [3]), (T.FLOAT, [2], [0, 1])], {},
+     (T.FLOAT, [[1, 0, 0], [0, 1, 0], [0, 0, 1]])),
+    ("QuantizeLinear", 21, [(T.FLOAT, [4], [1, 2, 3, 4]), (T.FLOAT, [2], [1, 0.5])], {"axis": 0, "block_size": 2}, (T.UINT8, [1, 2, 6, 8])),
+    ("DequantizeLinear", 21, [(T.UINT8, [5], [1, 2, 3, 4, 5]), (T.FLOAT, [3], [1, 0.5, 2])], {"axis": 0, "block_size": 2},
+     (T.FLOAT, [1, 2, 1.5, 2, 10])),
+]
+
+
+def array(kind, shape, values):
+    return np.array(values, "f4" if kind in WIDE else helper.tensor_dtype_to_np_dtype(kind)).reshape(shape)
+
+
+def model(op, opset, operands, attrs, out, held):
+    prelude, inputs, constants, feeds, names = [], [], [], {}, []
+    for i, (kind, shape, values) in enumerate(operands):
+        name, carrier = "x%d" % i, T.FLOAT if kind in WIDE else kind
+        first = name + "_wide" if kind in WIDE else name
+        if held:
+            constants.append(helper.make_tensor(first, carrier, shape, values))
+        else:
+            inputs.append(helper.make_tensor_value_info(first, carrier, [None] * len(shape)))
+            feeds[first] = array(kind, shape, values)
+        if kind in WIDE:
+            prelude.append(helper.make_node("Cast", [first], [name], to=kind))
+        names.append(name)
+    nodes = prelude + [helper.make_node(op, names, ["y"], **attrs)]
+    if out[0] in WIDE:
+        nodes.append(helper.make_node("Cast", ["y"], ["y_wide"], to=T.FLOAT))
+    result = helper.make_tensor_value_info(nodes[-1].output[0], T.FLOAT if out[0] in WIDE else out[0], None)
+    graph = helper.make_graph(nodes, "case", inputs, [result], constants)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=11), feeds
+
+
+def main():
+    bad = 0
+    for op, opset, operands, attrs, out in CASES:
+        for held in (False, True):
+            m, feeds = model(op, opset, operands, attrs, out, held)
+            want = array(out[0], np.shape(out[1]), out[1])
+            try:
+                text = judge.difference(judge.by_tenon(m, feeds)[0], want, 1)
+            except judge.tenon.Error as e:
+                text = "refused: %s" % e
+            if text:
+                bad += 1
+                print("%s %d %s%s: %s" % (op, opset, attrs, ", constant" if held else "", text))
+    print("%d cases, %d wrong" % (2 * len(CASES), bad))
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

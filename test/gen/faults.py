@@ -1,0 +1,130 @@
+"""More faults of the judges, by families; what Tenon refuses (schema.txt) and what the standard leaves open."""
+import os
+
+import numpy as np
+
+from draw import FLOATS, INTS, NAMES, WORDS
+from known import doubles, fault, row_type
+
+ROUNDED = []
+
+
+def single(judge, *ops, when=lambda g: True, reason="doubles are computed in float"):
+    """The judge's doubles are as exact as floats."""
+    ROUNDED.append((judge, set(ops), when, reason))
+
+
+def rounded(judge, it):
+    return any(judge == who and it.op in ops and when(it) for who, ops, when, _ in ROUNDED)
+
+
+def unsaid(it, output, want):
+    """What the standard does not say of an output: the sizes of the elements of a scan that ran no trip."""
+    return it.op == "Loop" and output > 0 and np.ndim(want) > 0 and len(want) == 0
+
+
+def exceptions():
+    """{(op, version or *, variable or *, word or *): reason} of schema.txt: what Tenon refuses."""
+    table = {}
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "schema.txt")) as f:
+        for line in f:
+            if line.strip() and not line.startswith("#"):
+                *key, reason = line.split(None, 4)
+                table[tuple(key)] = reason.strip()
+    return table
+
+
+def matching(table, op, version, variable, word):
+    return next((k for k in table if k[0] == op and k[1] in ("*", str(version)) and k[2] in ("*", variable) and k[3] in ("*", word)), None)
+
+
+def refused(row, it):
+    _, op, version, _ = row
+    return any(matching(EXCEPTIONS, op, version, variable, WORDS.get(t)) for variable, t in it.bound.items())
+
+
+EXCEPTIONS = exceptions()
+
+
+def arrays(g):
+    return {**g.inputs, **g.constants}
+
+
+def of(g, name):
+    return arrays(g).get(name, arrays(g).get(name + "_wide"))
+
+
+SUBBYTE = {NAMES[w] for w in ("int2", "uint2", "int4", "uint4")}
+
+
+def rounds_to_int(g):
+    """A cast of fractions."""
+    x = of(g, "x0")
+    to = g.bound.get("T2")
+    return to in SUBBYTE and x is not None and x.dtype.kind == "f" and bool((x.astype("f8") % 1 != 0).any())
+
+
+def same_shape(g):
+    """A resize that changes no size although a scale is not 1."""
+    x, scales = of(g, "x0"), of(g, "x1") if g.op == "Upsample" or g.v < 11 else of(g, "x2")
+    scales = np.array(g.attrs["scales"], "f4") if "scales" in g.attrs else scales
+    if scales is None or not scales.size:
+        return False
+    dims = np.array([x.shape[a] for a in g.attrs.get("axes", range(x.ndim))], "f4")
+    return bool((scales != 1).any() and (np.floor(dims * scales) == dims).all())
+
+
+def fractional(g):
+    """A resize whose corners are aligned, to a length that is rounded."""
+    scales = of(g, "x2")
+    if g.attrs.get("coordinate_transformation_mode") != "align_corners" or scales is None or not scales.size:
+        return False
+    x = of(g, "x0")
+    dims = np.array([x.shape[a] for a in g.attrs.get("axes", range(x.ndim))], "f4")
+    return bool((dims * scales % 1 != 0).any())
+
+
+def flat(g):
+    """A variance that is small beside the mean."""
+    x = of(g, "x0").astype("f8")
+    axes = tuple(g.attrs.get("axes", (0, 2, 3)))
+    return bool((x.var(axis=axes) < 1e-2 * (x**2).mean(axis=axes)).any())
+
+
+fault("runtime", "Cast", "CastLike", when=rounds_to_int, reason="fractions are rounded, not cut toward zero, on the way to 2- and 4-bit integers")
+fault("runtime", "Cast", "CastLike", when=lambda g: g.attrs.get("saturate") == 0 and g.bound.get("T2") == NAMES["float8e5m2"],
+      reason="overflow gives NaN; the standard says Inf")
+fault("runtime", "Gather", when=row_type("string"), reason="rows of strings: only the first of each run is copied")
+fault("runtime", "AffineGrid", when=lambda g: g.attrs.get("align_corners") and 1 in of(g, "x1")[2:],
+      reason="an axis of one element lies at 1; the standard counts from -1")
+fault("runtime", "Resize", "Upsample", when=same_shape, reason="copies when the shape stays, although the scale moves the positions")
+fault("runtime", "Resize", when=fractional, reason="aligns corners with the rounded length; ONNX's own cases take the exact one")
+fault("runtime", "ReduceLogSumExp", when=lambda g: g.t_first() in INTS, reason="integers: every term is rounded")
+fault("runtime", "HammingWindow", "HannWindow", "BlackmanWindow", when=lambda g: not g.attrs.get("periodic", 1) and of(g, "x0") <= 1,
+      reason="one element, not periodic: 0 / 0")
+fault("runtime", "AveragePool", "MaxPool", "LpPool",
+      when=lambda g: "SAME" in g.attrs.get("auto_pad", "") and any(s > k for s, k in zip(g.attrs.get("strides", ()), g.attrs["kernel_shape"])),
+      reason="strides beyond the kernel under SAME give negative padding, which shifts the windows")
+fault("runtime", "Attention", when=lambda g: g.bound.get("U") in INTS, reason="masks of integers are not added")
+fault("runtime", "MatMulInteger", when=lambda g: of(g, "x0").shape[-1] == 0, reason="sums of nothing are not written")
+fault("runtime", "MeanVarianceNormalization", when=flat, reason="E[x^2] - E[x]^2 of nearly equal numbers: cancels, or is NaN")
+fault("runtime", "CastLike", when=lambda g: g.attrs.get("round_mode", "up") != "up", reason="round_mode does not count")
+single("runtime", "Gelu", "Attention", "DFT", "STFT", "HammingWindow", "HannWindow", "BlackmanWindow", "SoftmaxCrossEntropyLoss", "GroupNormalization",
+       "LayerNormalization", "RMSNormalization", "GridSample", "Resize")
+single("reference", "Gelu", "BatchNormalization", "Attention", "GroupNormalization", "LayerNormalization", "RMSNormalization")
+single("reference", "Resize", reason="positions are computed in double; Tenon and ONNX Runtime take float, which decides the nearest")
+fault("reference", "Trilu", when=row_type("string"), reason="strings are padded with '0'")
+fault("reference", "GlobalMaxPool", when=lambda g: of(g, "x0").ndim != 4, reason="takes the wrong axes, but for two spatial ones")
+fault("reference", "LRN", reason="runs over as many channels as there are images")
+fault("reference", "LpPool", "AveragePool", "MaxPool", reason="dilations do not count when auto_pad is set, and padding counts as elements")
+fault("reference", "RNN", "GRU", "LSTM", when=lambda g: {"activations", "clip", "input_forget", "layout"} & set(g.attrs) or "x4" in g.operands,
+      reason="activations, clip, input_forget and sequence_lens are not looked at")
+fault("reference", "GridSample", when=lambda g: g.t_first() not in FLOATS and g.attrs["mode"] != "nearest", reason="weights are cut to integers")
+fault("reference", "Resize", when=lambda g: g.t_first() not in FLOATS and g.attrs["mode"] != "nearest", reason="results are rounded to integers, not cut")
+fault("reference", "AffineGrid", when=lambda g: g.t_first() != NAMES["float"], reason="the result is float32 whatever the input's type")
+fault("reference", "OneHot", when=lambda g: g.t_first() in FLOATS, reason="floats are not cut to integers")
+fault("reference", "Loop", reason="scanned results are joined, not stacked")
+fault("reference", "Shape", when=lambda g: min(g.attrs.get("start", 0), g.attrs.get("end", 0)) < -of(g, "x0").ndim, reason="negative ends are not clamped")
+fault("reference", "SequenceInsert", when=lambda g: True, reason="the position after the last item is taken as the first")
+fault("reference", "QuantizeLinear", when=lambda g: g.t_first() == NAMES["int32"], reason="quotients beyond int32 wrap")
+fault("reference", "BatchNormalization", when=lambda g: g.outputs == 3, reason="statistics are float64 whatever the input's type")
