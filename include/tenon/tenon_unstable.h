@@ -51,7 +51,7 @@ typedef struct tn_tool_split_options {
   const char *dims;       /* sizes for n_stages: "B=8,S=128" */
   int nodes, json;        /* list the nodes; print JSON */
   int graph;              /* print the graph with its parts as calls instead */
-  int dot;         /* print Graphviz's language instead */
+  int dot;                /* print Graphviz's language instead */
   const char *dir;        /* write the parts as models there, and manifest.json */
   int64_t gear;           /* 1 + the gear of `compile` whose sizes the inputs have; 0: `compile` has no gears */
   const tn_compile_options *compile;
@@ -61,8 +61,8 @@ tn_status tn_tool_split(const char *path, const tn_tool_split_options *o, tn_blo
  * file for the drawing, or NULL. */
 tn_status tn_tool_plan(const char *path, const tn_compile_options *o, const char *dims, const char *svg, tn_blob *out,
                        tn_report **out_report);
-/* Inputs of a model at random valid sizes. The tensors, in the order of its inputs, and the text ("N = 2, S = 5") are the
- * drawer's until the next call. `gear` as in tn_tool_split_options. */
+/* Inputs of a model at random valid sizes. The tensors, in the order of its inputs, and the text ("N = 2, S = 5") are
+ * the drawer's until the next call. `gear` as in tn_tool_split_options. */
 typedef struct tn_drawer tn_drawer;
 tn_status tn_drawer_create(const char *path, const tn_compile_options *o, int64_t gear, tn_drawer **out,
                            tn_report **out_report);

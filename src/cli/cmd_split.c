@@ -37,105 +37,121 @@ static int split_check(const split_flags *f, tn_tool_split_options *o) {
   return TN_OPTIONS_GO_ON;
 }
 
+/* One command in a process: what is given can stand here, so that the table is constant. */
+static split_flags split_given = {.min_static_ops = TN_TOOL_SPLIT_BY_COST, .gear = -1, .runs = 3};
+
+static const tn_option split_rows[] = {
+    {.letter = 'o',
+     .name = "output",
+     .arg = "DIR",
+     .text = &split_given.dir,
+     .help = "write the parts as ONNX models, and DIR/manifest.json"},
+    {.name = "check",
+     .flag = &split_given.check,
+     .help = "run the parts and the whole at random valid sizes and compare"},
+    {.name = "runs", .arg = "N", .integer = &split_given.runs, .least = 1, .help = "of --check (default 3)"},
+    {.name = "seed", .arg = "N", .integer = &split_given.seed, .least = 0, .help = "of --check (default 0)"},
+    {.name = "runner",
+     .arg = "NAME",
+     .text = &split_given.runner,
+     .help = "what --check runs the parts with: tenon (default) or ort"},
+    {.name = "for-gear", .arg = "N", .integer = &split_given.gear, .least = 0, .help = "at the sizes of gear N"},
+    {.name = "dot", .arg = "FILE", .text = &split_given.pictures.dot, .help = "write a picture in Graphviz's language"},
+    {.name = "svg", .arg = "FILE", .text = &split_given.pictures.svg, .help = "write a picture (Graphviz lays it out)"},
+    {.name = "html",
+     .arg = "FILE",
+     .text = &split_given.pictures.html,
+     .help = "write a page with the picture, searched and clicked for details; it needs no network"},
+    {.name = "mode",
+     .arg = "MODE",
+     .text = &split_given.mode,
+     .help = "paths (default: what lies between dynamic neighbours is dynamic), known-first, order"},
+    {.name = "treat-symbolic-as",
+     .arg = "KIND",
+     .text = &split_given.symbolic,
+     .help = "static (default) or dynamic: sizes that follow from the inputs' shapes"},
+    {.name = "min-static-ops",
+     .arg = "N",
+     .integer = &split_given.min_static_ops,
+     .least = -1,
+     .help = "a static part of fewer operators becomes dynamic; -1: all is dynamic; without it a cost model says"},
+    {.name = "force-dynamic",
+     .arg = "PATTERN",
+     .list = &split_given.force_dynamic,
+     .help = "nodes whose name is like it ('*', '?') are dynamic"},
+    {.name = "target",
+     .arg = "FILE",
+     .text = &split_given.target,
+     .help = "engines, what they take and cost (doc/target.md)"},
+    {.name = "exclude-engine",
+     .arg = "NAME",
+     .list = &split_given.exclude,
+     .help = "takes no node (\"tenon\" is the built-in one)"},
+    {.name = "stages",
+     .arg = "N",
+     .integer = &split_given.stages,
+     .least = 1,
+     .help = "N stages of equal work, cut where few bytes cross"},
+    {.name = "stage-file",
+     .arg = "FILE",
+     .text = &split_given.stage_file,
+     .help = "stages by nodes' names: lines \"STAGE PATTERN\""},
+    {.name = "dim", .arg = "B=8,S=128", .text = &split_given.dims, .help = "sizes at which --stages counts work"},
+    {.name = "nodes", .flag = &split_given.nodes, .help = "list the nodes of each part"},
+    {.name = "graph", .flag = &split_given.graph, .help = "print the graph with its parts as calls instead"},
+    {.name = "json", .flag = &split_given.json, .help = "print JSON"},
+    TN_COMPILE_ROWS(split_given.compile),
+    TN_GEAR_ROWS(split_given.compile),
+};
+
+static const char split_about[] =
+    "Prints the parts that the model is cut into: static (all dims are numbers), symbolic (all dims follow from the\n"
+    "inputs' shapes) and dynamic (a size is known only when run), with what goes in and out of each.";
+
+static void split_take(const split_flags *f, const tn_compile_options *compile, tn_tool_split_options *o) {
+  o->mode = f->mode;
+  o->min_static_ops = f->min_static_ops;
+  o->force_dynamic = f->force_dynamic.items;
+  o->n_force_dynamic = f->force_dynamic.n;
+  o->target = f->target;
+  o->exclude = f->exclude.items;
+  o->n_exclude = f->exclude.n;
+  o->n_stages = f->stages;
+  o->stage_file = f->stage_file;
+  o->dims = f->dims;
+  o->nodes = f->nodes;
+  o->json = f->json;
+  o->graph = f->graph;
+  o->dir = f->dir;
+  o->gear = f->gear + 1;
+  o->compile = compile;
+}
+
 int tn_cmd_split(int argc, char **argv) {
-  split_flags f = {.min_static_ops = TN_TOOL_SPLIT_BY_COST, .gear = -1, .runs = 3};
-  const tn_option options[] = {
-      {.letter = 'o',
-       .name = "output",
-       .arg = "DIR",
-       .text = &f.dir,
-       .help = "write the parts as ONNX models, and DIR/manifest.json"},
-      {.name = "check", .flag = &f.check, .help = "run the parts and the whole at random valid sizes and compare"},
-      {.name = "runs", .arg = "N", .integer = &f.runs, .least = 1, .help = "of --check (default 3)"},
-      {.name = "seed", .arg = "N", .integer = &f.seed, .least = 0, .help = "of --check (default 0)"},
-      {.name = "runner",
-       .arg = "NAME",
-       .text = &f.runner,
-       .help = "what --check runs the parts with: tenon (default) or ort"},
-      {.name = "for-gear", .arg = "N", .integer = &f.gear, .least = 0, .help = "at the sizes of gear N"},
-      {.name = "dot", .arg = "FILE", .text = &f.pictures.dot, .help = "write a picture in Graphviz's language"},
-      {.name = "svg", .arg = "FILE", .text = &f.pictures.svg, .help = "write a picture (Graphviz lays it out)"},
-      {.name = "html",
-       .arg = "FILE",
-       .text = &f.pictures.html,
-       .help = "write a page with the picture, searched and clicked for details; it needs no network"},
-      {.name = "mode",
-       .arg = "MODE",
-       .text = &f.mode,
-       .help = "paths (default: what lies between dynamic neighbours is dynamic), known-first, order"},
-      {.name = "treat-symbolic-as",
-       .arg = "KIND",
-       .text = &f.symbolic,
-       .help = "static (default) or dynamic: sizes that follow from the inputs' shapes"},
-      {.name = "min-static-ops",
-       .arg = "N",
-       .integer = &f.min_static_ops,
-       .least = -1,
-       .help = "a static part of fewer operators becomes dynamic; -1: all is dynamic; without it a cost model says"},
-      {.name = "force-dynamic",
-       .arg = "PATTERN",
-       .list = &f.force_dynamic,
-       .help = "nodes whose name is like it ('*', '?') are dynamic"},
-      {.name = "target", .arg = "FILE", .text = &f.target, .help = "engines, what they take and cost (doc/target.md)"},
-      {.name = "exclude-engine",
-       .arg = "NAME",
-       .list = &f.exclude,
-       .help = "takes no node (\"tenon\" is the built-in one)"},
-      {.name = "stages",
-       .arg = "N",
-       .integer = &f.stages,
-       .least = 1,
-       .help = "N stages of equal work, cut where few bytes cross"},
-      {.name = "stage-file",
-       .arg = "FILE",
-       .text = &f.stage_file,
-       .help = "stages by nodes' names: lines \"STAGE PATTERN\""},
-      {.name = "dim", .arg = "B=8,S=128", .text = &f.dims, .help = "sizes at which --stages counts work"},
-      {.name = "nodes", .flag = &f.nodes, .help = "list the nodes of each part"},
-      {.name = "graph", .flag = &f.graph, .help = "print the graph with its parts as calls instead"},
-      {.name = "json", .flag = &f.json, .help = "print JSON"},
-      TN_COMPILE_ROWS(f.compile),
-      TN_GEAR_ROWS(f.compile),
-  };
-  static const char about[] =
-      "Prints the parts that the model is cut into: static (all dims are numbers), symbolic (all dims follow from the\n"
-      "inputs' shapes) and dynamic (a size is known only when run), with what goes in and out of each.";
+  const split_flags *f = &split_given;
   const char *model;
-  int status = tn_options_parse_model("split", about, options, TN_CLI_COUNT(options), argc, argv, &model);
+  int status = tn_options_parse_model("split", split_about, split_rows, TN_CLI_COUNT(split_rows), argc, argv, &model);
   if (status != TN_OPTIONS_GO_ON) return status;
-  tn_tool_split_options o = {.size = sizeof o, .mode = f.mode, .min_static_ops = f.min_static_ops};
-  status = split_check(&f, &o);
+  tn_tool_split_options o = {.size = sizeof o};
+  status = split_check(f, &o);
   if (status != TN_OPTIONS_GO_ON) return status;
-  const tn_compile_options compile = tn_compile_flags_get(&f.compile);
-  o.force_dynamic = f.force_dynamic.items;
-  o.n_force_dynamic = f.force_dynamic.n;
-  o.target = f.target;
-  o.exclude = f.exclude.items;
-  o.n_exclude = f.exclude.n;
-  o.n_stages = f.stages;
-  o.stage_file = f.stage_file;
-  o.dims = f.dims;
-  o.nodes = f.nodes;
-  o.json = f.json;
-  o.graph = f.graph;
-  o.dir = f.dir;
-  o.gear = f.gear + 1;
-  o.compile = &compile;
-  if (f.pictures.dot || f.pictures.svg || f.pictures.html) {
-    status = tn_split_draw(model, &o, &f.pictures);
-    if (status != TN_EXIT_OK || !f.dir) return status;
+  const tn_compile_options compile = tn_compile_flags_get(&f->compile);
+  split_take(f, &compile, &o);
+  if (f->pictures.dot || f->pictures.svg || f->pictures.html) {
+    status = tn_split_draw(model, &o, &f->pictures);
+    if (status != TN_EXIT_OK || !f->dir) return status;
   }
   tn_blob text = {0};
   tn_report *report = NULL;
   const tn_status done = tn_tool_split(model, &o, &text, &report);
   status = tn_cli_finish(done, report, &text, NULL);
-  if (!f.check || status != TN_EXIT_OK) return status;
+  if (!f->check || status != TN_EXIT_OK) return status;
   const tn_split_check check = {.model = model,
-                                .dir = f.dir,
+                                .dir = f->dir,
                                 .compile = &compile,
                                 .gear = o.gear,
-                                .runner = f.runner ? f.runner : "tenon",
-                                .runs = f.runs,
-                                .seed = f.seed};
+                                .runner = f->runner ? f->runner : "tenon",
+                                .runs = f->runs,
+                                .seed = f->seed};
   return tn_split_check_run(&check);
 }

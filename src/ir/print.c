@@ -241,7 +241,8 @@ static void irprint_loc(irprint *p, const tn_loc *loc) {
 }
 
 static void irprint_marks(irprint *p, const tn_node *node) {
-  if (!(p->flags & TN_PRINT_LOCATIONS) || !node->marks || !node->loc.kind || strcmp(node->loc.kind, "node") != 0) return;
+  if (!(p->flags & TN_PRINT_LOCATIONS) || !node->marks || !node->loc.kind || strcmp(node->loc.kind, "node") != 0)
+    return;
   irprint_z(p, " ");
   tn_marks_print(p->out, node->marks);
 }

@@ -48,7 +48,7 @@ typedef struct tn_onnx_node {
   const char *const *in, *const *out; /* NULL: absent */
   int n_in, n_out, n_attrs;
   const tn_onnx_attr *attrs;
-  const tn_marks *marks; /* NULL: none */
+  const tn_marks *marks;  /* NULL: none */
   const tn_onnx_row *row; /* set by tn_onnx_check_operators; NULL: a call of a function */
 } tn_onnx_node;
 
