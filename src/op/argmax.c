@@ -90,14 +90,11 @@ static tn_status top_k_type(tn_rule *r) {
 }
 static tn_status top_k_shape(tn_rule *r) {
   int axis;
-  TN_TRY(tn_rule_need_rank(r, 1, 0, 1));
   if (!tn_rule_has_rank(r, 0)) return TN_OK;
   const tn_type *const x = r->in[0];
   if (x->rank == 0) return tn_rule_fail(r, TN_MISMATCH, "a scalar has no axis to search");
   TN_TRY(tn_rule_axis(r, "axis", tn_rule_int(r, "axis"), x->rank, &axis));
-  const int64_t length = tn_op_length(r, 1);
-  if (length >= 0 && length != 1)
-    return tn_rule_fail(r, TN_MISMATCH, "input 1 (k) has %lld elements, expected 1", (long long)length);
+  TN_TRY(tn_op_need_one(r, 1));
   tn_sym count = tn_op_elem(r, 1, 0);
   if (!count) {
     count = tn_rule_fresh(r, 0, axis, 0, x->dims[axis]);

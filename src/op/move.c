@@ -99,13 +99,15 @@ int64_t tn_op_length(const tn_rule *r, int i) {
   if (!tn_rule_has_rank(r, i) || r->in[i]->rank > 1 || !tn_type_const_dims(r->in[i], dims)) return -1;
   return r->in[i]->rank == 0 ? 1 : dims[0];
 }
-tn_status tn_op_need_one(tn_rule *r, int i) {
-  TN_TRY(tn_rule_need_rank(r, i, 0, 1));
+tn_status tn_op_need_length(tn_rule *r, int i, int64_t n) {
+  TN_TRY(tn_rule_need_rank(r, i, n == 1 ? 0 : 1, 1));
   if (!tn_rule_has_rank(r, i) || r->in[i]->rank == 0) return TN_OK;
-  const tn_sym n = r->in[i]->dims[0];
-  return tn_rule_demand(r, tn_sym_eq(r->syms, n, tn_sym_int(r->syms, 1)), "input %d (%s) has %s elements, expected 1",
-                        i, tn_op_in_port(r->node->op, i)->name, tn_sym_text(r->syms, n));
+  const tn_sym have = r->in[i]->dims[0];
+  return tn_rule_demand(r, tn_sym_eq(r->syms, have, tn_sym_int(r->syms, n)),
+                        "input %d (%s) has %s elements, expected %lld", i, tn_op_in_port(r->node->op, i)->name,
+                        tn_sym_text(r->syms, have), (long long)n);
 }
+tn_status tn_op_need_one(tn_rule *r, int i) { return tn_op_need_length(r, i, 1); }
 tn_status tn_op_eval_need_one(tn_eval *e, int i) {
   const tn_lit *const a = tn_op_eval_in(e, i);
   if (!a || a->count == 1) return TN_OK;

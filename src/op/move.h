@@ -20,7 +20,8 @@ TN_MUST_CHECK tn_status tn_op_eval_axis_set(tn_eval *e, int64_t n, const int64_t
 tn_sym tn_op_elem(tn_rule *r, int i, int64_t k);
 /* Constant number of elements of rank-1 input i; -1 when it is not known. A scalar counts 1. */
 int64_t tn_op_length(const tn_rule *r, int i);
-/* Demands that input i, when it is there, is a scalar or a vector of one element. */
+/* Demands that input i, when it is there, is a vector of n elements; a scalar does for one. */
+TN_MUST_CHECK tn_status tn_op_need_length(tn_rule *r, int i, int64_t n);
 TN_MUST_CHECK tn_status tn_op_need_one(tn_rule *r, int i);
 /* MISMATCH unless operand i is absent or has one element: an oracle may meet ranks that no rule knew. */
 TN_MUST_CHECK tn_status tn_op_eval_need_one(tn_eval *e, int i);

@@ -40,9 +40,7 @@ static tn_status pad_shape(tn_rule *r) {
   if (mode == PAD_NONE) return tn_rule_fail(r, TN_INVALID, "attribute 'mode' is none of constant, reflect, edge, wrap");
   if (!tn_rule_has_rank(r, 0)) return TN_OK;
   TN_TRY(pad_axes(r, x->rank, &known, &n, set));
-  const int64_t length = tn_op_length(r, 1);
-  if (known && length >= 0 && length != 2 * n)
-    return tn_rule_fail(r, TN_MISMATCH, "%lld pads for %lld axes", (long long)length, (long long)n);
+  if (known) TN_TRY(tn_op_need_length(r, 1, 2 * n));
   tn_sym *const dims = tn_rule_dims(r, x->rank);
   for (int d = 0; d < x->rank; d++) {
     dims[d] = x->dims[d];
@@ -153,8 +151,7 @@ static tn_status tile_shape(tn_rule *r) {
   const int64_t length = tn_op_length(r, 1);
   if (!tn_rule_has_rank(r, 0) && (length < 0 || length > TN_MAX_RANK)) return TN_OK;
   const int rank = tn_rule_has_rank(r, 0) ? r->in[0]->rank : (int)length;
-  if (length >= 0 && length != rank)
-    return tn_rule_fail(r, TN_MISMATCH, "%lld repeats for rank %d", (long long)length, rank);
+  TN_TRY(tn_op_need_length(r, 1, rank));
   tn_sym *const dims = tn_rule_dims(r, rank);
   for (int d = 0; d < rank; d++) {
     const tn_sym times = tn_op_elem(r, 1, d);
@@ -262,10 +259,8 @@ static tn_status center_crop_pad_shape(tn_rule *r) {
   int set[TN_MAX_RANK];
   if (!tn_rule_has_rank(r, 0)) return TN_OK;
   const tn_type *const x = r->in[0];
-  const int64_t length = tn_op_length(r, 1);
   TN_TRY(center_crop_pad_axes(r, &n, set));
-  if (length >= 0 && length != n)
-    return tn_rule_fail(r, TN_MISMATCH, "%lld sizes for %lld axes", (long long)length, (long long)n);
+  TN_TRY(tn_op_need_length(r, 1, n));
   tn_sym *const dims = tn_rule_dims(r, x->rank);
   for (int d = 0; d < x->rank; d++) {
     dims[d] = x->dims[d];
