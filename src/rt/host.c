@@ -33,7 +33,7 @@ void tn_rt_drop(tn_rt_session *s, tn_rt_block *b) {
   *b = (tn_rt_block){NULL, 0};
 }
 
-void tn_rt_chunks_reset(tn_rt_chunks *c) { c->current = c->used = 0; }
+void tn_rt_chunks_reset(tn_rt_chunks *c) { c->current = c->used = c->n_given = 0; }
 
 static bool host_add_chunk(tn_rt_session *s, tn_rt_chunks *c, size_t bytes) {
   if (c->n == c->cap) {
@@ -49,7 +49,8 @@ static bool host_add_chunk(tn_rt_session *s, tn_rt_chunks *c, size_t bytes) {
   return true;
 }
 
-/* The same requests after a reset get the same places, so a second run needs no new chunk. */
+/* The same requests after a reset get the same places, so a second run needs no new chunk. Chunks that
+ * were passed over because they are too small make room for a larger one: they served smaller shapes. */
 static void *host_bump(tn_rt_session *s, tn_rt_chunks *c, size_t bytes, size_t align) {
   size_t need;
   if (!tn_align_size(bytes ? bytes : 1, align, &need)) return NULL;
@@ -57,7 +58,12 @@ static void *host_bump(tn_rt_session *s, tn_rt_chunks *c, size_t bytes, size_t a
     c->current++;
     c->used = 0;
   }
-  if (c->current == c->n && !host_add_chunk(s, c, need)) return NULL;
+  if (c->current == c->n) {
+    while (c->n > c->n_given) tn_rt_drop(s, &c->at[--c->n]);
+    c->current = c->n;
+    if (!host_add_chunk(s, c, need)) return NULL;
+  }
+  c->n_given = c->current + 1;
   char *const ptr = (char *)c->at[c->current].ptr + c->used;
   c->used += need;
   return ptr;

@@ -49,6 +49,7 @@ typedef struct tn_rt_chunks { /* bump memory that is emptied and filled again in
   tn_rt_block *at;
   size_t n, cap;
   size_t current, used; /* next byte to give */
+  size_t n_given;       /* chunks up to the last that something was given of since it was emptied */
 } tn_rt_chunks;
 
 typedef struct tn_rt_bound { /* a shape that was bound */
