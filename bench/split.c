@@ -107,7 +107,7 @@ static tn_status bench_inside(tn_ctx *ctx, void *arg) {
   const double verified = bench_now();
   TN_TRY(tn_split_apply(set));
   const double applied = bench_now();
-  tn_split_flatten(g);
+  TN_TRY(tn_split_flatten(g));
   const double flat = bench_now();
   TN_TRY(tn_verify(g, TN_HAS_GRAPH));
   b->n_parts = set->regions.at[0].n_parts;

@@ -29,6 +29,17 @@ static tn_status flatten_visit(void *arg, tn_node *node) {
   return TN_OK;
 }
 
+/* A call may come from a text. */
+static tn_status flatten_check(const flattener *f, const tn_node *call) {
+  const tn_region *body = call->regions[0];
+  if (body->n_params != call->n_in || body->n_results != call->n_out)
+    return tn_fail(f->g->ctx, TN_INVALID, call->loc, "its body has %d inputs and %d outputs, expected %d and %d",
+                   body->n_params, body->n_results, call->n_in, call->n_out);
+  for (int i = 0; i < call->n_in; i++)
+    if (!call->in[i]) return tn_fail(f->g->ctx, TN_INVALID, call->loc, "input %d is absent", i);
+  return TN_OK;
+}
+
 static void flatten_note(flattener *f, const tn_node *call) {
   const tn_attr *at = tn_op_attr(call, "at");
   const tn_region *body = call->regions[0];
@@ -96,26 +107,29 @@ static void flatten_reorder(const flattener *f, tn_region *r) {
   for (uint32_t i = 0; i < n; i++) tn_edit_move_to_end(nodes[i], r);
 }
 
-static void flatten_region(flattener *f, tn_region *r) {
+static tn_status flatten_region(flattener *f, tn_region *r) {
   f->is_known = true;
   for (tn_node *node = r->first, *next; node; node = next) {
     next = node->next;
     f->position[node->id] = -1;
-    if (flatten_is_call(node)) flatten_call(f, node);
+    if (!flatten_is_call(node)) continue;
+    TN_TRY(flatten_check(f, node));
+    flatten_call(f, node);
   }
   if (f->is_known) flatten_reorder(f, r);
+  return TN_OK;
 }
 
-void tn_split_flatten(tn_graph *g) {
+tn_status tn_split_flatten(tn_graph *g) {
   flattener f = {.g = g};
   flatten_see(&f, g->main);
-  if (tn_graph_walk(g, flatten_visit, &f) != TN_OK) return; /* it never fails */
+  TN_TRY(tn_graph_walk(g, flatten_visit, &f));
   if (f.regions.n) f.position = TN_NEW_ARRAY(&g->ctx->pass, int64_t, g->n_nodes + 1);
-  while (f.regions.n) flatten_region(&f, f.regions.at[--f.regions.n]);
+  while (f.regions.n) TN_TRY(flatten_region(&f, f.regions.at[--f.regions.n]));
+  return TN_OK;
 }
 
 tn_status tn_pass_flatten(tn_pass *p, tn_graph *g) {
   (void)p;
-  tn_split_flatten(g);
-  return TN_OK;
+  return tn_split_flatten(g);
 }

@@ -45,7 +45,7 @@ TN_MUST_CHECK tn_status tn_split_verify(const tn_partition_set *s);
  * LIMIT when that nests too deep: nothing has been changed then. The plan is used up. */
 TN_MUST_CHECK tn_status tn_split_apply(const tn_partition_set *s);
 /* Puts the nodes of all calls back where they stood: after tn_split_apply the graph is what it was. Where nodes were
- * added to a call or taken out of it, its nodes take its place. */
-void tn_split_flatten(tn_graph *g);
+ * added to a call or taken out of it, its nodes take its place. INVALID: a call from a text does not fit its region. */
+TN_MUST_CHECK tn_status tn_split_flatten(tn_graph *g);
 
 #endif

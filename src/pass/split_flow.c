@@ -5,6 +5,7 @@
 #include "pass/split_mark.h"
 
 #define FLOW_NONE UINT32_MAX
+enum { FLOW_MAX_NAMED = 256 }; /* nodes of one name, so that edges stay few */
 
 typedef TN_VEC(uint32_t) flow_ids;
 
@@ -100,6 +101,8 @@ static tn_status flow_need_named(flow *f, uint32_t by, const char *name) {
   if (found->is_shared) return tn_fail(f->ctx, TN_INVALID, loc, "tenon.after: several nodes are called '%s'", name);
   if (f->same[found->first] == f->same[by])
     return tn_fail(f->ctx, TN_INVALID, loc, "tenon.after: a node cannot come after itself");
+  if (found->last - found->first >= FLOW_MAX_NAMED)
+    return tn_fail(f->ctx, TN_LIMIT, loc, "tenon.after: '%s' became more than %d nodes", name, FLOW_MAX_NAMED);
   for (uint32_t i = found->first; i <= found->last; i++) flow_need(f, by, i);
   return TN_OK;
 }

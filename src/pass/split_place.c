@@ -11,6 +11,7 @@ typedef struct placer {
   tn_ctx *ctx;
   const tn_split_flow *f;
   uint32_t *first, *next; /* group -> its nodes */
+  tn_text refused;        /* by the engines asked so far */
   tn_status status;
 } placer;
 
@@ -67,18 +68,19 @@ static void place_take(const placer *p, const tn_target_engine *e, uint32_t grou
 
 static void place_group(placer *p, uint32_t group) {
   const tn_node *node = p->f->nodes[group];
-  tn_text refused;
-  tn_text_init(&refused, &p->ctx->arena);
+  tn_text *refused = &p->refused;
+  refused->len = 0;
   for (size_t i = 0; i < p->target->engines.n; i++) {
     const tn_target_engine *e = &p->target->engines.at[i];
     const char *why = place_refuse(p, e, group, &node);
     if (!why) {
-      place_take(p, e, group, refused.len ? tn_text_z(&refused) : NULL);
+      place_take(p, e, group, refused->len ? tn_ctx_name(p->ctx, (tn_str){refused->ptr, refused->len}) : NULL);
       return;
     }
-    tn_text_printf(&refused, "%s%s: %s", refused.len ? "; " : "", e->name, why);
+    tn_text_printf(refused, "%s%s: %s", refused->len ? "; " : "", e->name, why);
   }
-  p->status = tn_fail(p->ctx, TN_UNSUPPORTED, p->f->nodes[group]->loc, "no engine takes it: %s", tn_text_z(&refused));
+  p->status = tn_fail(p->ctx, TN_UNSUPPORTED, p->f->nodes[group]->loc, "no engine takes it: %.*s", (int)refused->len,
+                      refused->ptr);
 }
 
 static void place_link(placer *p) {
@@ -109,6 +111,7 @@ static tn_status place_check_names(const placer *p) {
 
 tn_status tn_split_place(tn_partition_set *s, const tn_split_options *o, const tn_split_flow *flows, size_t n) {
   placer p = {.s = s, .o = o, .target = o->target, .ctx = s->graph->ctx};
+  tn_text_init(&p.refused, &p.ctx->pass);
   s->engine_of = TN_NEW_ARRAY(&p.ctx->arena, const char *, s->graph->n_nodes + 1);
   s->refused = TN_NEW_ARRAY(&p.ctx->arena, const char *, s->graph->n_nodes + 1);
   while (n-- > 0) { /* inner before outer */

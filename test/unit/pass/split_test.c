@@ -128,7 +128,7 @@ static void look_random(pass_run *r) {
   for (size_t i = 0; i < set->regions.n; i++) cut += set->regions.at[i].n_parts > 1;
   CHECK_EQ_I(tn_split_apply(set), TN_OK);
   CHECK_EQ_I(tn_verify(r->graph, TN_HAS_GRAPH | TN_HAS_SYMBOLS | TN_HAS_FACTS), TN_OK);
-  tn_split_flatten(r->graph);
+  CHECK_EQ_I(tn_split_flatten(r->graph), TN_OK);
   CHECK_EQ_I(tn_verify(r->graph, TN_HAS_GRAPH), TN_OK);
   CHECK_STR(printed(r->graph), before);
 }
@@ -246,7 +246,7 @@ static void look_edited(pass_run *r) {
   tn_edit_set_type(more->out[0], node->out[0]->type);
   tn_edit_set_input(node, 0, more->out[0]);
   CHECK_EQ_I(tn_verify(r->graph, TN_HAS_GRAPH), TN_OK);
-  tn_split_flatten(r->graph);
+  CHECK_EQ_I(tn_split_flatten(r->graph), TN_OK);
   CHECK_EQ_I(tn_verify(r->graph, TN_HAS_GRAPH), TN_OK);
   CHECK_EQ_I(r->graph->main->n_nodes, 4);
   for (const tn_node *n = r->graph->main->first; n; n = n->next) CHECK(strcmp(n->op->name, "call") != 0);
