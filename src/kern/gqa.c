@@ -165,7 +165,7 @@ static tn_status gqa_f32(tn_kcall *k) {
                .d = n,
                .dv = n,
                .left = -1,
-               .right = 0,
+               .right = tn_k_int(k, "causal", 1) != 0 ? 0 : -1,
                .kv_len = j.len,
                .offset = j.old};
   void *const q = j.turned ? j.turned : k->in[0]->data;

@@ -153,7 +153,8 @@ static double gqa_ref_bias(const gqa_ref *g, int64_t b, int64_t h, int64_t i, in
   const int64_t p = gqa_ref_past(g, b) + i, n = tn_lit_i64_at(g->e->in[5], b) + 1;
   const int64_t window = tn_eval_int(g->e, "local_window_size");
   const tn_lit *const bias = tn_op_eval_in(g->e, 10);
-  if (j > p || j >= (n > p + 1 ? n : p + 1) || (window > 0 && j <= p - window)) return (double)-INFINITY;
+  const bool causal = tn_eval_int(g->e, "causal") != 0;
+  if ((causal && j > p) || j >= (n > p + 1 ? n : p + 1) || (window > 0 && j <= p - window)) return (double)-INFINITY;
   if (!bias) return 0;
   const int64_t columns = bias->dims[3];
   if (j >= columns) return (double)-INFINITY;
@@ -217,7 +218,8 @@ TN_OP(group_query_attention){
     .out = {{"output", GQA_TYPES, "T"},
             {"present_key", GQA_TYPES, "T", TN_PORT_OPTIONAL},
             {"present_value", GQA_TYPES, "T", TN_PORT_OPTIONAL}},
-    .attrs = {{"do_rotary", TN_ATTR_INT, .has_default = true},
+    .attrs = {{"causal", TN_ATTR_INT, .i = 1},
+              {"do_rotary", TN_ATTR_INT, .has_default = true},
               {"kv_num_heads", TN_ATTR_INT, .required = true},
               {"local_window_size", TN_ATTR_INT, .i = -1},
               {"num_heads", TN_ATTR_INT, .required = true},
@@ -231,7 +233,9 @@ TN_OP(group_query_attention){
     .kernel = "group_query_attention",
     .traits = TN_TRAIT_PURE,
     .accuracy = {TN_ACC_REL, 1e-5},
-    .doc = "causal attention of grouped heads over a cache of keys and values, to which the new rows are added",
+    .doc =
+        "attention (causal unless told not to be) of grouped heads over a cache of keys and values, to which the new "
+        "rows are added",
 };
 
 /* Quantised caches, norms of q and k, and outputs of products are not done. */
@@ -239,7 +243,7 @@ static tn_status gqa_import(tn_import *im) {
   static const struct {
     const char *name;
     int64_t plain;
-  } ints[] = {{"kv_cache_bit_width", 0}, {"qk_output", 0}, {"causal", 1}, {"sliding_window_cache", 0}};
+  } ints[] = {{"kv_cache_bit_width", 0}, {"qk_output", 0}, {"sliding_window_cache", 0}};
   for (size_t i = 0; i < sizeof ints / sizeof ints[0]; i++) {
     int64_t v;
     TN_TRY(tn_import_int(im, ints[i].name, ints[i].plain, &v));

@@ -144,6 +144,7 @@ TN_OP(tokenizer){
     .eval = tokenizer_eval,
     .kernel = "tokenizer",
     .traits = TN_TRAIT_PURE,
+    .sizes = TN_SIZES_OPEN,
     .accuracy = {TN_ACC_EXACT, 0},
     .doc = "the tokens of each string along a new last axis, filled up to the longest row",
 };

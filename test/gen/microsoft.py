@@ -169,7 +169,10 @@ def group_query(g):
             reals(g, rows, size // 2)
         g.attr(do_rotary=1, rotary_interleaved=g.int(0, 1))
     g.attr(num_heads=heads, kv_num_heads=kv_heads)
-    g.maybe(local_window_size=g.int(1, 4))
+    if g.flip(0.3):
+        g.attr(causal=0)
+    else:
+        g.maybe(local_window_size=g.int(1, 4))
     g.maybe(scale=0.3)
     g.maybe(softcap=2.0)
     g.outputs = 3

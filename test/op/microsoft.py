@@ -106,6 +106,7 @@ for rotary in (0, 1):
     for b, s in ((1, 4), (2, 3)):
         gqa = [("q", real(b, s, 64)), ("k", real(b, s, 32)), ("v", real(b, s, 32)), ("pk", real(b, 2, 0, 16)), ("pv", real(b, 2, 0, 16)), ("n", np.full(b, s - 1, "i4")), ("t", np.array(s, "i4"))]
         check("prompt", "GroupQueryAttention", gqa + extra, outputs=3, num_heads=4, kv_num_heads=2, do_rotary=rotary)
+        check("all", "GroupQueryAttention", gqa + extra, outputs=3, num_heads=4, kv_num_heads=2, do_rotary=rotary, causal=0)
         check("window", "GroupQueryAttention", gqa + extra, outputs=3, num_heads=4, kv_num_heads=2, do_rotary=rotary, local_window_size=2)
         check("cap", "GroupQueryAttention", gqa + extra, outputs=3, num_heads=4, kv_num_heads=2, do_rotary=rotary, softcap=2.0, scale=0.4)
         packed = [("q", real(b, s, 128)), ("k", None), ("v", None)] + gqa[3:]
