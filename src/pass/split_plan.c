@@ -318,7 +318,7 @@ static tn_status plan_flow(planner *p, tn_region *r) {
   return TN_OK;
 }
 
-static tn_status plan_visit(void *arg, tn_node *node) {
+static tn_status plan_inner_flows(void *arg, tn_node *node) {
   planner *p = arg;
   for (int i = 0; i < node->n_regions; i++)
     if (!node->regions[i]->dead) TN_TRY(plan_flow(p, node->regions[i]));
@@ -339,7 +339,7 @@ tn_status tn_split_plan(tn_graph *g, const tn_split_options *o, tn_partition_set
   p.listed = TN_NEW_ARRAY(p.temp, uint32_t, g->n_values + 1);
   TN_TRY(tn_split_mark(p.s, &own));
   TN_TRY(plan_flow(&p, g->main));
-  TN_TRY(tn_graph_walk(g, plan_visit, &p));
+  TN_TRY(tn_graph_walk(g, plan_inner_flows, &p));
   TN_TRY(tn_split_place(p.s, &own, p.flows.at, p.flows.n));
   TN_TRY(tn_split_stage(p.s, &own, &p.flows.at[0]));
   for (size_t i = 0; i < p.flows.n; i++) {
