@@ -25,11 +25,13 @@ static tn_status pad_dim(tn_rule *r, pad_mode mode, int d, tn_sym before, tn_sym
     *out = tn_rule_fresh(r, 0, d, 0, NULL);
     return TN_OK;
   }
-  *out = tn_sym_add(r->syms, dim, tn_sym_add(r->syms, before, after));
-  if (mode != PAD_CONSTANT && !(tn_sym_is(before, 0) && tn_sym_is(after, 0)))
-    TN_TRY(tn_op_at_least(r, dim, 1, "a dim that is continued"));
-  return tn_rule_demand(r, tn_sym_le(r->syms, tn_sym_int(r->syms, 0), *out), "padding makes dim %d negative: %s", d,
-                        tn_sym_text(r->syms, *out));
+  tn_symtab *const t = r->syms;
+  const tn_sym zero = tn_sym_int(t, 0), shrinks = tn_sym_and(t, tn_sym_le(t, before, zero), tn_sym_le(t, after, zero));
+  *out = tn_sym_add(t, dim, tn_sym_add(t, before, after));
+  if (mode != PAD_CONSTANT)
+    TN_TRY(tn_rule_demand(r, tn_sym_or(t, tn_sym_le(t, tn_sym_int(t, 1), dim), shrinks),
+                          "dim %d of size %s cannot be continued", d, tn_sym_text(t, dim)));
+  return tn_rule_demand(r, tn_sym_le(t, zero, *out), "padding makes dim %d negative: %s", d, tn_sym_text(t, *out));
 }
 static tn_status pad_shape(tn_rule *r) {
   const tn_type *const x = r->in[0];

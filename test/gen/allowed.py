@@ -109,15 +109,17 @@ def copies(node, run):
     return not attr(node, "allowzero", 0) and 0 in np.asarray(run[node.input[1]]) if node.input[1] in run else False
 
 
-refusal(("ArgMax", "ArgMin", "Concat", "LpPool", "MaxPool", "AveragePool", "Conv", "SoftmaxCrossEntropyLoss", "NegativeLogLikelihoodLoss"), "", empty, "ONNX Runtime does not look at what has no elements")
+refusal(("ArgMax", "ArgMin", "DFT", "Concat", "LpPool", "MaxPool", "AveragePool", "Conv", "SoftmaxCrossEntropyLoss", "NegativeLogLikelihoodLoss"), "", empty, "ONNX Runtime does not look at what has no elements")
 refusal(("Reshape",), "", copies, "a size that turns out to be 0 copies a dim: refused, as it is hardly ever meant (doc/sym.md)")
-refusal(("SoftmaxCrossEntropyLoss", "NegativeLogLikelihoodLoss"), "labels differ", lambda n, r: True, "ONNX Runtime does not compare the dims of labels and scores")
+refusal(("GroupNormalization",), "channels dim", lambda n, r: True, "the standard wants a scale per channel; in ONNX Runtime one for all broadcasts")
+refusal(("SoftmaxCrossEntropyLoss", "NegativeLogLikelihoodLoss"), "labels differ|weights differ", lambda n, r: True, "ONNX Runtime does not compare the dims of labels and scores")
 refusal(("LpPool", "MaxPool", "AveragePool"), "does not fit", lambda n, r: True, "ONNX Runtime rounds a negative number of steps toward zero, and reads one window past the border")
 refusal(None, "int32 holds|float32 holds", lambda n, r: True, "numbers that may leave a type in between are refused")
 refusal(("GatherND",), "batches differ", lambda n, r: True, "ONNX Runtime does not compare the batches")
 refusal(("CenterCropPad", "Expand"), "target size|negative", lambda n, r: True, "a negative size")
 
 failure(None, "Only N can be zero|Only first dimension|Invalid input shape", "pooling and convolution of no elements")
+failure(("AveragePool",), "cannot be less than 3", "of a Loop's scan output that no iteration made")
 failure(("Conv", "ConvTranspose", "Col2Im", "LayerNormalization", "GroupNormalization"), "Kernel size must be positive|output dimension is <= 0|must be at least 1, got 0|must be a positive multiple", "weights or results of no elements")
 failure(("MaxPool", "AveragePool", "LpPool"), "padding values must be non-negative", "SAME with strides above the window")
 failure(("Resize",), "Scale value should be greater than 0", "a size of 0")
@@ -133,6 +135,8 @@ value(("NonZero",), lambda n, r: r[n.input[0]].ndim == 0 if n.input[0] in r else
 value(("ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum", "ReduceSumSquare", "Squeeze"),
       lambda n, r: len(n.input) > 1 and n.input[1] in r and len({a % max(1, r[n.input[0]].ndim) for a in r[n.input[1]].ravel().tolist()}) < r[n.input[1]].size,
       "an axis that a run-time input gives twice: ONNX Runtime takes it as one")
+value(("ReduceProd",), lambda n, r: any(np.any(np.asarray(r.get(o, 0)) == 2**31 - 1) for o in n.output), "int32 products saturate in ONNX Runtime; numpy's wrap")
+value(("Shape",), lambda n, r: any(r[o].size > 16 for o in n.output), "a rank above Tenon's limit")
 value(("Shrink",), lambda n, r: True, "ONNX Runtime rounds doubles to float32")
 value(("Slice",), lambda n, r: True if len(n.input) > 4 and n.input[2] and np.any(np.asarray(r.get(n.input[2], 2**31 - 1)) >= 2**31 - 1) else False,
       "step < 0 with end INT_MAX is taken as `to the first element` by ONNX Runtime; the standard clamps it to the last, which leaves nothing")
