@@ -36,8 +36,6 @@ void tn_text_add(tn_text *t, tn_str s) {
   t->ptr[t->len] = 0;
 }
 
-void tn_text_addz(tn_text *t, const char *z) { tn_text_add(t, tn_str_of(z)); }
-
 TN_NONNULL TN_PRINTF(2, 0) static void text_vprintf(tn_text *t, const char *fmt, va_list ap) {
   va_list again;
   va_copy(again, ap);

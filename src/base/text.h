@@ -13,7 +13,7 @@ typedef struct tn_text {
 
 void tn_text_init(tn_text *t, tn_arena *arena);
 void tn_text_add(tn_text *t, tn_str s);
-void tn_text_addz(tn_text *t, const char *z);
+static inline void tn_text_addz(tn_text *t, const char *z) { tn_text_add(t, tn_str_of(z)); }
 void tn_text_printf(tn_text *t, const char *fmt, ...) TN_PRINTF(2, 3);
 void tn_text_quote(tn_text *t, tn_str s); /* "..." with \" \\ \n \t \xNN: what the lexer reads back */
 void tn_text_json(tn_text *t, tn_str s);  /* a JSON string; bytes that are no UTF-8 become U+FFFD */

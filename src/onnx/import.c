@@ -91,7 +91,6 @@ typedef struct import_slots {
 
 static void import_slots_init(import_slots *s, const tn_onnx_frame *frame, const tn_onnx_node *node) {
   tn_arena *a = &frame->imp->ctx->arena;
-  memset(s, 0, sizeof *s);
   const bool few_out = (size_t)node->n_out <= TN_COUNT(s->few_out);
   s->in = (size_t)node->n_in <= TN_COUNT(s->few_in) ? s->few_in : TN_NEW_ARRAY(a, tn_value *, node->n_in);
   s->out = few_out ? s->few_out : TN_NEW_ARRAY(a, tn_value *, node->n_out);
@@ -99,9 +98,12 @@ static void import_slots_init(import_slots *s, const tn_onnx_frame *frame, const
   s->names = few_out ? s->few_names : TN_NEW_ARRAY(a, const char *, node->n_out);
   s->attrs =
       (size_t)node->n_attrs <= TN_COUNT(s->few_attrs) ? s->few_attrs : TN_NEW_ARRAY(a, tn_import_attr, node->n_attrs);
+  for (int i = 0; i < node->n_in; i++) s->in[i] = NULL;
+  for (int i = 0; i < node->n_attrs; i++) s->attrs[i].used = false;
   for (int i = 0; i < node->n_out; i++) {
+    s->out[i] = NULL;
     s->present[i] = node->out[i] != NULL;
-    if (node->out[i]) s->names[i] = import_full_name(frame, node->out[i]);
+    s->names[i] = node->out[i] ? import_full_name(frame, node->out[i]) : NULL;
   }
 }
 

@@ -95,8 +95,28 @@ static bool wire_skip_group(tn_wire *w, uint32_t number) {
   return true;
 }
 
+/* Most fields have tag and length, or tag and number, in two bytes: they are taken here, others one by one. */
+TN_INLINE bool wire_short(tn_wire *w, tn_wire_field *f) {
+  const uint8_t *const p = w->at;
+  const size_t left = (size_t)(w->end - p);
+  if (left < 2 || p[0] < 8 || (p[0] | p[1]) >= 0x80) return false;
+  const tn_wire_type type = (tn_wire_type)(p[0] & 7);
+  const size_t n = type == TN_WIRE_LEN ? p[1] : 0;
+  if ((type != TN_WIRE_LEN && type != TN_WIRE_VARINT) || n > left - 2) return false;
+  f->number = p[0] >> 3;
+  f->type = type;
+  f->value = p[1];
+  f->bytes = (tn_bytes){p + 2, n};
+  f->begin = p;
+  f->after_tag = p + 1;
+  f->end = w->at = p + 2 + n;
+  return true;
+}
+
 bool tn_wire_next(tn_wire *w, tn_wire_field *f) {
-  if (w->bad || w->at == w->end) return false;
+  if (w->bad) return false;
+  if (wire_short(w, f)) return true;
+  if (w->at == w->end) return false;
   *f = (tn_wire_field){.begin = w->at};
   bool good = wire_tag(w, &f->number, &f->type);
   f->after_tag = w->at;

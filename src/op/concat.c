@@ -17,23 +17,24 @@ static tn_status concat_rank(tn_rule *r, int *out) {
   }
   return TN_OK;
 }
-static tn_status concat_dim(tn_rule *r, int d, bool is_axis, tn_sym *out) {
-  bool open = false;
+static tn_sym concat_axis_dim(tn_rule *r, int axis) {
+  tn_sym *const parts = tn_rule_dims(r, r->n_in);
+  for (int i = 0; i < r->n_in; i++) {
+    if (!tn_rule_has_rank(r, i)) return tn_rule_fresh(r, 0, axis, 0, NULL);
+    parts[i] = r->in[i]->dims[axis];
+  }
+  return tn_sym_sum(r->syms, parts, (size_t)r->n_in);
+}
+static tn_status concat_other_dim(tn_rule *r, int d, tn_sym *out) {
   *out = NULL;
   for (int i = 0; i < r->n_in; i++) {
-    if (!tn_rule_has_rank(r, i)) {
-      open = open || is_axis;
-      continue;
-    }
+    if (!tn_rule_has_rank(r, i)) continue;
     const tn_sym dim = r->in[i]->dims[d];
-    if (*out && is_axis)
-      *out = tn_sym_add(r->syms, *out, dim);
-    else if (*out)
+    if (*out)
       TN_TRY(tn_rule_unify(r, *out, dim, "inputs differ in", d, out));
     else
       *out = dim;
   }
-  if (open) *out = tn_rule_fresh(r, 0, d, 0, NULL);
   return TN_OK;
 }
 static tn_status concat_shape(tn_rule *r) {
@@ -43,7 +44,9 @@ static tn_status concat_shape(tn_rule *r) {
   if (rank == 0) return tn_rule_fail(r, TN_MISMATCH, "scalars cannot be joined");
   TN_TRY(tn_rule_axis(r, "axis", tn_rule_int(r, "axis"), rank, &axis));
   tn_sym *const dims = tn_rule_dims(r, rank);
-  for (int d = 0; d < rank; d++) TN_TRY(concat_dim(r, d, d == axis, &dims[d]));
+  for (int d = 0; d < rank; d++)
+    if (d != axis) TN_TRY(concat_other_dim(r, d, &dims[d]));
+  dims[axis] = concat_axis_dim(r, axis);
   tn_rule_set(r, 0, rank, dims);
   return TN_OK;
 }
@@ -143,7 +146,6 @@ static tn_status split_even(tn_rule *r, tn_sym dim, tn_sym *parts) {
 }
 static tn_status split_given(tn_rule *r, int axis, tn_sym dim, tn_sym *parts) {
   const int64_t n = tn_op_length(r, 1);
-  tn_sym sum = tn_sym_int(r->syms, 0);
   bool open = false;
   if (n >= 0 && n != r->n_out) return tn_rule_fail(r, TN_MISMATCH, "%lld sizes for %d outputs", (long long)n, r->n_out);
   for (int i = 0; i < r->n_out; i++) {
@@ -153,10 +155,10 @@ static tn_status split_given(tn_rule *r, int axis, tn_sym dim, tn_sym *parts) {
       open = true;
     } else {
       TN_TRY(tn_op_at_least(r, parts[i], 0, "the size of a part"));
-      sum = tn_sym_add(r->syms, sum, parts[i]);
     }
   }
   if (open) return TN_OK;
+  const tn_sym sum = tn_sym_sum(r->syms, parts, (size_t)r->n_out);
   return tn_rule_demand(r, tn_sym_eq(r->syms, sum, dim), "the parts have %s elements along axis %d, the input has %s",
                         tn_sym_text(r->syms, sum), axis, tn_sym_text(r->syms, dim));
 }

@@ -43,6 +43,21 @@ static tn_status gather_eval(tn_eval *e) {
     }
   return TN_OK;
 }
+/* The usual case, elements of a list by constant numbers, needs no literals. */
+static tn_status gather_value(tn_rule *r) {
+  const tn_type *const x = r->in[0];
+  int64_t n, *at;
+  if (!x->content || !tn_type_has_rank(x) || x->rank != 1 || !tn_rule_const_ints(r, 1, &n, &at))
+    return tn_op_value_move_first(r);
+  const int64_t length = x->dims[0]->k;
+  tn_elem *const out = tn_rule_elems(r, n);
+  for (int64_t i = 0; i < n; i++) {
+    if (at[i] < -length || at[i] >= length) return tn_op_value_move_first(r); /* which says what is wrong */
+    out[i] = x->content[at[i] < 0 ? at[i] + length : at[i]];
+  }
+  tn_rule_set_content(r, 0, out);
+  return TN_OK;
+}
 #define GATHER_INDEX (TN_SET(I32) | TN_SET(I64))
 TN_OP(gather){
     .name = "gather",
@@ -51,7 +66,7 @@ TN_OP(gather){
     .attrs = {{"axis", TN_ATTR_INT, .i = 0, .has_default = true}},
     .type = tn_type_as_input,
     .shape = gather_shape,
-    .value = tn_op_value_move_first,
+    .value = gather_value,
     .eval = gather_eval,
     .kernel = "gather",
     .axis = tn_axis_gather,

@@ -348,13 +348,13 @@ static tn_sym concat_from_sequence_size(tn_rule *r, int axis, bool new_axis) {
   const tn_node *const split = made ? NULL : sequence_maker(r, 0, "split_to_sequence");
   if (made && new_axis) return tn_sym_int(r->syms, made->n_in);
   if (made) {
-    tn_sym sum = tn_sym_int(r->syms, 0);
+    tn_sym *const parts = tn_rule_dims(r, made->n_in);
     for (int i = 0; i < made->n_in; i++) {
       const tn_type *const item = &made->in[i]->type;
       if (!tn_type_has_rank(item) || axis >= item->rank || !item->dims[axis]) return NULL;
-      sum = tn_sym_add(r->syms, sum, item->dims[axis]);
+      parts[i] = item->dims[axis];
     }
-    return sum;
+    return tn_sym_sum(r->syms, parts, (size_t)made->n_in);
   }
   if (!split || !tn_type_has_rank(&split->in[0]->type)) return NULL;
   const tn_type *const x = &split->in[0]->type;

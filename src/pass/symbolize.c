@@ -66,14 +66,6 @@ static void symbolize_param(tn_graph *g, tn_value *v) {
   tn_edit_set_type(v, type);
 }
 
-static tn_status symbolize_node(void *arg, tn_node *node) {
-  for (int i = 0; i < node->n_out; i++)
-    if (node->out[i]) symbolize_container(arg, node->out[i]);
-  for (int i = 0; i < node->n_regions; i++)
-    for (int j = 0; j < node->regions[i]->n_params; j++) symbolize_param(arg, node->regions[i]->params[j]);
-  return TN_OK;
-}
-
 typedef struct symbolize_equation {
   tn_value *value;
   int dim;
@@ -181,10 +173,14 @@ static bool symbolize_is_index(const tn_op *op, int i) {
   return port && port->flags & TN_PORT_SHAPES;
 }
 
-static tn_status symbolize_visit_uses(void *arg, tn_node *node) {
+static tn_status symbolize_node(void *arg, tn_node *node) {
   symbolize_wanted *w = arg;
   for (int i = 0; i < node->n_in; i++)
     if (symbolize_is_index(node->op, i)) symbolize_want(w, node->in[i]);
+  for (int i = 0; i < node->n_out; i++)
+    if (node->out[i]) symbolize_container(w->graph, node->out[i]);
+  for (int i = 0; i < node->n_regions; i++)
+    for (int j = 0; j < node->regions[i]->n_params; j++) symbolize_param(w->graph, node->regions[i]->params[j]);
   return TN_OK;
 }
 
@@ -208,9 +204,9 @@ static void symbolize_content(tn_graph *g, tn_value *v) {
   tn_edit_set_type(v, type);
 }
 
-static tn_status symbolize_contents(tn_graph *g) {
+static tn_status symbolize_nodes(tn_graph *g) {
   symbolize_wanted w = {.graph = g, .wanted = TN_NEW_ARRAY(&g->ctx->pass, bool, g->n_values + 1)};
-  TN_TRY(tn_graph_walk(g, symbolize_visit_uses, &w));
+  TN_TRY(tn_graph_walk(g, symbolize_node, &w));
   while (w.stack.n) {
     const tn_value *v = w.stack.at[--w.stack.n];
     if (!v->def || !v->def->op->value) continue;
@@ -225,6 +221,5 @@ tn_status tn_pass_symbolize(tn_pass *p, tn_graph *g) {
   (void)p;
   for (int i = 0; i < g->main->n_params; i++) symbolize_param(g, g->main->params[i]);
   symbolize_equations(g);
-  TN_TRY(tn_graph_walk(g, symbolize_node, g));
-  return symbolize_contents(g);
+  return symbolize_nodes(g);
 }

@@ -140,7 +140,6 @@ int64_t tn_poly_content(const tn_poly *p, bool with_constant); /* gcd of the coe
 
 /* product.c */
 tn_sym tn_sym_product(tn_symtab *t, const tn_sym *factors, size_t n);
-tn_sym tn_sym_sum(tn_symtab *t, const tn_sym *terms, size_t n);
 /* num == q * den exactly; false when it does not divide as polynomials. */
 bool tn_poly_divide(const tn_poly *num, const tn_poly *den, tn_poly *q);
 

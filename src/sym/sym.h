@@ -87,6 +87,7 @@ tn_symbol *tn_sym_symbol(tn_symtab *t, uint32_t number);
 /* Constructors. */
 tn_sym tn_sym_int(tn_symtab *t, int64_t v);
 tn_sym tn_sym_add(tn_symtab *t, tn_sym a, tn_sym b);
+tn_sym tn_sym_sum(tn_symtab *t, const tn_sym *terms, size_t n); /* at once: what is added one by one is all kept */
 tn_sym tn_sym_sub(tn_symtab *t, tn_sym a, tn_sym b);
 tn_sym tn_sym_mul(tn_symtab *t, tn_sym a, tn_sym b);
 tn_sym tn_sym_neg(tn_symtab *t, tn_sym a);
