@@ -200,14 +200,14 @@ SYM_TEST(long_chains) {
 /* At once, a sum keeps one node of n terms; one by one it would keep n of them. */
 SYM_TEST(sums_at_once) {
   tn_symtab *const t = b->t;
-  tn_sym *const terms = TN_NEW_ARRAY(&b->ctx->arena, tn_sym, 20000), step = tn_sym_int(t, 5);
+  tn_sym *const terms = TN_NEW_ARRAY(&b->ctx.arena, tn_sym, 20000), step = tn_sym_int(t, 5);
   for (size_t i = 0; i < 20000; i++) terms[i] = i % 3 == 0 ? step : tn_sym_fresh_symbol(t, "n")->var;
   tn_sym few = tn_sym_int(t, 0);
   for (size_t i = 0; i < 50; i++) few = tn_sym_add(t, few, terms[i]);
   CHECK(tn_sym_sum(t, terms, 50) == few);
   CHECK(tn_sym_sum(t, terms, 0) == tn_sym_int(t, 0));
   CHECK(tn_sym_sum(t, terms, 1) == step);
-  const size_t before = b->ctx->arena.bytes;
+  const size_t before = b->ctx.arena.bytes;
   const tn_sym all = tn_sym_sum(t, terms, 20000);
   CHECK_EQ_I(all->n, 13333);
   CHECK_EQ_I(all->k, 6667 * 5);
