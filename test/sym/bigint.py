@@ -1,5 +1,7 @@
 """Random expressions against Python's integers, and sympy where it defines the same: the value of the canonical form, the
-canonical text read by Python, and that text read back. bigint.py [DRAWS [SEED]]; TN_DRAWS in the environment."""
+canonical text read by Python, that text read back (the same pointer), and the same expression with the operands of sums,
+products, min, max, bcast, comparisons and logic in another order and grouping (the same pointer again).
+bigint.py [DRAWS [SEED]]; TN_DRAWS in the environment."""
 import os
 import random
 import subprocess
@@ -38,51 +40,81 @@ FUNCTIONS = {"__builtins__": {}, "min": min, "max": max, "bcast": bcast, "f32sca
              "ceildiv": lambda a, b: -(-a // b)}
 
 
+def other(r, op, *operands):
+    """The operands of an operator whose order and grouping do not matter: one list with those of the same operator."""
+    return (op, [t for o in operands for t in (o[1] if isinstance(o, tuple) and o[0] == op else [o])])
+
+
+def regroup(r, e):
+    """Text of what `other` made, shuffled."""
+    if isinstance(e, str):
+        return e
+    if isinstance(e, list):
+        return "".join(regroup(r, part) for part in e)
+    op, operands = e
+    texts = [regroup(r, o) for o in operands]
+    r.shuffle(texts)
+    while len(texts) > 1:
+        i = r.randrange(len(texts) - 1)
+        form = "%s(%%s, %%s)" % op if op[0] in "mb" else "(%%s %s %%s)" % op.strip()
+        texts[i:i + 2] = [form % (texts[i], texts[i + 1])]
+    return texts[0]
+
+
 def draw(r, depth):
-    """(text, text for Python, largest magnitude, is sympy able)"""
+    """(text, text for Python, largest magnitude, is sympy able, for regroup)"""
     if depth == 0 or r.random() < 0.15:
         if r.random() < 0.6:
             name = r.choice("xyzw")
-            return name, name, 1000, True
+            return name, name, 1000, True, name
         v = r.choice((0, 1, 2, 3, 4, 5, 7, 8, 16, 31, 32, 100, -1, -2, -7))
-        return "(%d)" % v, "(%d)" % v, abs(v), True
-    a, pa, ma, sa = draw(r, depth - 1)
-    b, pb, mb, sb = draw(r, depth - 1)
+        return "(%d)" % v, "(%d)" % v, abs(v), True, "(%d)" % v
+    a, pa, ma, sa, oa = draw(r, depth - 1)
+    b, pb, mb, sb, ob = draw(r, depth - 1)
     s = sa and sb
     k = r.randrange(22)
     if k < 5:
-        return "(%s + %s)" % (a, b), "(%s + %s)" % (pa, pb), ma + mb, s
+        return "(%s + %s)" % (a, b), "(%s + %s)" % (pa, pb), ma + mb, s, other(r, "+", oa, ob)
     if k < 8:
-        return "(%s - %s)" % (a, b), "(%s - %s)" % (pa, pb), ma + mb, s
+        return "(%s - %s)" % (a, b), "(%s - %s)" % (pa, pb), ma + mb, s, ["(", oa, " - ", ob, ")"]
     if k < 11:
-        return "(%s * %s)" % (a, b), "(%s * %s)" % (pa, pb), ma * mb, s
+        # where a factor is a sum of quotients and remainders, the order of multiplication may choose the spelling
+        fixed = any(sign in a + b for sign in ("//", "%", "ceildiv"))
+        order = ["(", oa, " * ", ob, ")"] if fixed else other(r, "*", oa, ob)
+        return "(%s * %s)" % (a, b), "(%s * %s)" % (pa, pb), ma * mb, s, order
     if k < 13:
         d = r.choice((2, 2, 3, 4, 8, 7, 16, -2))
-        return "(%s // (%d))" % (a, d), "(%s // (%d))" % (pa, d), ma + 1, sa
+        return "(%s // (%d))" % (a, d), "(%s // (%d))" % (pa, d), ma + 1, sa, ["(", oa, " // (%d))" % d]
     if k == 13:
-        return "(%s // %s)" % (a, b), "(%s // %s)" % (pa, pb), ma + 1, s
+        return "(%s // %s)" % (a, b), "(%s // %s)" % (pa, pb), ma + 1, s, ["(", oa, " // ", ob, ")"]
     if k == 14:
         d = r.choice((2, 3, 8))
-        return "ceildiv(%s, %d)" % (a, d), "ceildiv(%s, %d)" % (pa, d), ma + 1, False
+        return "ceildiv(%s, %d)" % (a, d), "ceildiv(%s, %d)" % (pa, d), ma + 1, False, ["ceildiv(", oa, ", %d)" % d]
     if k == 15:
         d = r.choice((2, 3, 4, 8))
-        return "(%s %% %d)" % (a, d), "(%s %% %d)" % (pa, d), d, sa
+        return "(%s %% %d)" % (a, d), "(%s %% %d)" % (pa, d), d, sa, ["(", oa, " %% %d)" % d]
     if k == 16:
         name = r.choice(("min", "max"))
-        return "%s(%s, %s)" % (name, a, b), "%s(%s, %s)" % (name, pa, pb), max(ma, mb), s
+        text, python = "%s(%s, %s)" % (name, a, b), "%s(%s, %s)" % (name, pa, pb)
+        return text, python, max(ma, mb), s, other(r, name, oa, ob)
     if k == 17:
         op = r.choice(("<", "<=", "==", "!=", ">", ">="))
-        return "(%s %s %s)" % (a, op, b), "int(%s %s %s)" % (pa, op, pb), 1, False
+        turned = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}.get(op, op)
+        order = ["(", ob, " %s " % turned, oa, ")"] if r.random() < 0.5 else ["(", oa, " %s " % op, ob, ")"]
+        return "(%s %s %s)" % (a, op, b), "int(%s %s %s)" % (pa, op, pb), 1, False, order
     if k == 18:
         op = r.choice(("and", "or"))
-        return "(%s %s %s)" % (a, op, b), "int(bool(%s) %s bool(%s))" % (pa, op, pb), 1, False
+        text, python = "(%s %s %s)" % (a, op, b), "int(bool(%s) %s bool(%s))" % (pa, op, pb)
+        return text, python, 1, False, other(r, op + " ", oa, ob)
     if k == 19:
-        c, pc, _, _ = draw(r, depth - 1)
-        return "select(%s, %s, %s)" % (c, a, b), "(%s if %s else %s)" % (pa, pc, pb), max(ma, mb), False
+        c, pc, _, _, oc = draw(r, depth - 1)
+        text, python = "select(%s, %s, %s)" % (c, a, b), "(%s if %s else %s)" % (pa, pc, pb)
+        return text, python, max(ma, mb), False, ["select(", oc, ", ", oa, ", ", ob, ")"]
     if k == 20 and numpy is not None:
         c = r.choice(("0.5", "2.0", "1.5", "0.75"))
-        return "f32scale(%s, %s)" % (a, c), "f32scale(%s, %s)" % (pa, c), 2 * ma + 1, False
-    return "bcast(%s, %s)" % (a, b), "bcast(%s, %s)" % (pa, pb), max(ma, mb), False
+        text, python = "f32scale(%s, %s)" % (a, c), "f32scale(%s, %s)" % (pa, c)
+        return text, python, 2 * ma + 1, False, ["f32scale(", oa, ", %s)" % c]
+    return "bcast(%s, %s)" % (a, b), "bcast(%s, %s)" % (pa, pb), max(ma, mb), False, other(r, "bcast", oa, ob)
 
 
 def python_value(text, env):
@@ -105,22 +137,23 @@ def sympy_value(text, env):
 def batch(r, n):
     rows = []
     while len(rows) < n:
-        text, py, size, able = draw(r, r.choice((2, 3, 3, 4)))
+        text, py, size, able, order = draw(r, r.choice((2, 3, 3, 4)))
         if size >= LIMIT or len(text) > 20000:
             continue
         env = {n: r.choice((0, 1, 2, r.randrange(100), r.randrange(1000))) for n in "xyzw"}
-        rows.append((text, py, env, able))
+        rows.append((text, py, env, able, regroup(r, order)))
     return rows
 
 
 def check(rows, r, counts):
-    asked = "".join("%d %d %d %d\t%s\n" % (*(env[n] for n in "xyzw"), text) for text, _, env, _ in rows)
+    asked = "".join("%d %d %d %d\t%s\t%s\n" % (*(env[n] for n in "xyzw"), text, order) for text, _, env, _, order in rows)
     answers = subprocess.run([LINES], input=asked, capture_output=True, text=True, check=True).stdout.splitlines()
     assert len(answers) == len(rows)
-    for (text, py, env, able), line in zip(rows, answers):
-        canonical, value, same = line.split("\t")
+    for (text, py, env, able, order), line in zip(rows, answers):
+        canonical, value, same, ordered = line.split("\t")
         want = python_value(py, env)
         assert same == "1", "%s: %s does not parse back" % (text, canonical)
+        assert ordered == "1", "%s and %s: not the same node" % (text, order)
         if want is None:
             continue
         counts["defined"] += 1

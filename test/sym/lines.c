@@ -1,5 +1,6 @@
-/* Reads lines `x y z w TAB expression`, prints `canonical text TAB value TAB idempotent`: the value `!` where it is not
- * defined, the last column 1 if the text parses to the same pointer. For bigint.py. */
+/* Reads lines `x y z w TAB expression TAB the same in another order`, prints `canonical text TAB value TAB idempotent TAB
+ * ordered`: the value `!` where it is not defined; 1 if the text, or the other order, parses to the same pointer. For
+ * bigint.py. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,17 +30,21 @@ static bool lines_env(void *arg, uint32_t symbol, int64_t *out) {
 static tn_status lines_one(tn_symtab *t, char *line) {
   binding b = {.t = t};
   char *at = line;
-  tn_sym e, again;
+  tn_sym e, again, other;
   int64_t v;
   for (int i = 0; i < N_VALUES; i++) b.v[i] = strtoll(at, &at, 10);
   line[strcspn(line, "\n")] = 0;
+  char *const second = strchr(at + 1, '\t');
+  if (!second) return TN_INVALID;
+  *second = 0;
   TN_TRY(tn_sym_parse_str(t, tn_str_of(at + 1), (tn_loc){0}, &e));
+  TN_TRY(tn_sym_parse_str(t, tn_str_of(second + 1), (tn_loc){0}, &other));
   const char *const text = tn_sym_text(t, e);
   TN_TRY(tn_sym_parse_str(t, tn_str_of(text), (tn_loc){0}, &again));
   if (tn_sym_eval(t, e, lines_env, &b, &v) == TN_OK)
-    printf("%s\t%" PRId64 "\t%d\n", text, v, again == e);
+    printf("%s\t%" PRId64 "\t%d\t%d\n", text, v, again == e, other == e);
   else
-    printf("%s\t!\t%d\n", text, again == e);
+    printf("%s\t!\t%d\t%d\n", text, again == e, other == e);
   return TN_OK;
 }
 
