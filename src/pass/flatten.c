@@ -122,7 +122,7 @@ static tn_status flatten_region(flattener *f, tn_region *r) {
 
 tn_status tn_split_flatten(tn_graph *g) {
   flattener f = {.g = g};
-  if (g->n_regions == 1) return; /* a call owns one */
+  if (g->n_regions == 1) return TN_OK; /* a call owns one */
   flatten_see(&f, g->main);
   TN_TRY(tn_graph_walk(g, flatten_visit, &f));
   if (f.regions.n) f.position = TN_NEW_ARRAY(&g->ctx->pass, int64_t, g->n_nodes + 1);
