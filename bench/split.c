@@ -1,6 +1,6 @@
 /* Time of a split per node, for graphs of 100,000 and of 1,000,000 nodes (or as many as the arguments say):
  *
- *     split [NODES MORE_NODES]
+ *     split [NODES MORE_NODES [GRAPH]]
  *
  * `alternate`: a chain of dynamic and static nodes in turn. `skips`: runs of 6 static nodes between dynamic ones, and
  * an edge around each run. `layers`: static nodes in 8 columns with edges to neighbours, every 50th dynamic. `random`:
@@ -137,7 +137,7 @@ int main(int argc, char **argv) {
   printf("%-10s %-12s %9s %8s %8s %8s %8s %8s %8s\n", "graph", "mode", "nodes", "parts", "plan s", "verify s",
          "apply s", "flatten s", "ns/node");
   for (size_t c = 0; c < sizeof bench_cases / sizeof *bench_cases; c++)
-    for (int mode = 0; mode < 3; mode++) {
+    for (int mode = 0; mode < 3 && (argc < 4 || strcmp(argv[3], bench_cases[c].name) == 0); mode++) {
       double per_node[2] = {0, 0};
       for (int s = 0; s < 2; s++) {
         bench b = {.of = &bench_cases[c], .n = sizes[s], .mode = (tn_split_mode)mode};
