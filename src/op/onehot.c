@@ -9,13 +9,8 @@ static tn_status one_hot_type(tn_rule *r) {
 }
 static tn_status one_hot_shape(tn_rule *r) {
   int axis;
-  TN_TRY(tn_rule_need_rank(r, 1, 0, 1));
-  TN_TRY(tn_rule_need_rank(r, 2, 1, 1));
-  if (tn_op_length(r, 1) >= 0 && tn_op_length(r, 1) != 1)
-    return tn_rule_fail(r, TN_MISMATCH, "input 1 (depth) is no single number");
-  if (tn_op_length(r, 2) >= 0 && tn_op_length(r, 2) != 2)
-    return tn_rule_fail(r, TN_MISMATCH, "input 2 (values) has %lld elements, expected 2",
-                        (long long)tn_op_length(r, 2));
+  TN_TRY(tn_op_need_one(r, 1));
+  TN_TRY(tn_op_need_length(r, 2, 2));
   if (!tn_rule_has_rank(r, 0)) return TN_OK;
   const tn_type *const x = r->in[0];
   if (x->rank + 1 > TN_MAX_RANK) return tn_rule_fail(r, TN_LIMIT, "rank %d is above %d", x->rank + 1, TN_MAX_RANK);
