@@ -69,6 +69,33 @@ tn_status tn_drawer_create(const char *path, const tn_compile_options *o, int64_
 tn_status tn_drawer_next(tn_drawer *d, uint64_t seed, const tn_tensor **out_inputs, const char **out_sizes,
                          tn_report **out_report);
 void tn_drawer_release(tn_drawer *d);
+/* The parts of a model as ONNX models in memory. A part may be taken out (what it gave becomes an input of the rest
+ * where it is used) and another put in, by the names of values; then the rest is compiled as one model. Strings and
+ * bytes are the list's until it changes. One thread at a time. */
+typedef struct tn_parts tn_parts;
+typedef struct tn_part_info {
+  const char *name, *kind, *engine; /* kind: "static", "symbolic", "dynamic" */
+  int stage;                        /* -1: none */
+  size_t n_nodes, n_inputs, n_outputs;
+  const char *flops; /* a formula over the symbols */
+  const void *model; /* ModelProto */
+  size_t model_bytes;
+} tn_part_info;
+typedef struct tn_part_port {
+  const char *name, *type_text; /* "f32[N,H//2]" */
+  const char *bytes;            /* a formula; NULL: not known */
+} tn_part_port;
+tn_status tn_parts_create(const char *path, const tn_tool_split_options *o, tn_parts **out, tn_report **out_report);
+void tn_parts_release(tn_parts *p);
+size_t tn_parts_count(const tn_parts *p);
+tn_status tn_parts_get(const tn_parts *p, size_t i, tn_part_info *out);
+size_t tn_parts_find(const tn_parts *p, const char *name); /* tn_parts_count when there is none */
+tn_status tn_parts_input(const tn_parts *p, size_t i, size_t j, tn_part_port *out);
+tn_status tn_parts_output(const tn_parts *p, size_t i, size_t j, tn_part_port *out);
+tn_status tn_parts_remove(tn_parts *p, const char *name, tn_report **out_report);
+/* Its bytes are copied. INVALID when the name is taken. */
+tn_status tn_parts_add(tn_parts *p, const char *name, const void *model, size_t bytes, tn_report **out_report);
+tn_status tn_parts_compile(const tn_parts *p, const tn_compile_options *o, tn_program **out, tn_report **out_report);
 /* The files of a manifest's parts, a line each, in the order they run. */
 tn_status tn_tool_parts(const char *path, tn_blob *out, tn_report **out_report);
 /* `tenon opt` and `tenon dump`: input is ONNX or text IR; passes is a comma list or NULL for the whole pipeline up to

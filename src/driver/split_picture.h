@@ -2,7 +2,7 @@
 #ifndef TN_DRIVER_SPLIT_PICTURE_H
 #define TN_DRIVER_SPLIT_PICTURE_H
 
-#include "base/text.h"
+#include "driver/tool.h"
 #include "ir/part.h"
 
 /* A digraph: a cluster for each part, filled by kind and framed by engine, with a box for each operator; edges between
@@ -11,5 +11,7 @@ void tn_split_dot(const tn_partition_set *s, tn_text *out);
 /* Operations of a part, as a formula; and the bytes of a value. */
 tn_sym tn_split_part_flops(const tn_partition_set *s, const tn_part *part);
 tn_sym tn_split_bytes(const tn_partition_set *s, const tn_value *v);
+/* The plan that options ask for, over the graph of a compilation that stopped after inference. In split_tool.c. */
+TN_MUST_CHECK tn_status tn_split_by_options(tn_compilation *c, const tn_tool_split_options *o, tn_partition_set **out);
 
 #endif

@@ -283,15 +283,25 @@ static tn_status split_options(split_tool *s) {
   return split_mode(s);
 }
 
+/* The plan of a compilation that stopped after inference. */
+static tn_status split_make(split_tool *s, const tn_compilation *c, tn_partition_set **out) {
+  if (c->is_program) return tn_fail(s->ctx, TN_INVALID, (tn_loc){0}, "a program holds no model to split");
+  TN_TRY(split_options(s));
+  TN_TRY(tn_split_plan(c->graph, &s->plan, out));
+  return tn_split_verify(*out);
+}
+
+tn_status tn_split_by_options(tn_compilation *c, const tn_tool_split_options *o, tn_partition_set **out) {
+  split_tool s = {.o = o, .ctx = &c->ctx};
+  return split_make(&s, c, out);
+}
+
 static tn_status split_inside(tn_compilation *c, void *arg) {
   split_tool *s = arg;
   tn_partition_set *set;
   tn_text t;
   s->ctx = &c->ctx;
-  if (c->is_program) return tn_fail(s->ctx, TN_INVALID, (tn_loc){0}, "a program holds no model to split");
-  TN_TRY(split_options(s));
-  TN_TRY(tn_split_plan(c->graph, &s->plan, &set));
-  TN_TRY(tn_split_verify(set));
+  TN_TRY(split_make(s, c, &set));
   s->set = set;
   tn_text_init(&t, &s->ctx->arena);
   if (s->o->graph) {

@@ -181,7 +181,7 @@ static tn_bytes parts_tensor(parts *p, const char *name) {
   const tn_value *v = parts_value(p, name);
   const tn_lit *lit = parts_lit(v);
   tn_bytes whole;
-  if (lit->dtype == TN_STR || lit->bytes < PARTS_INLINE) {
+  if (lit->dtype == TN_STR || lit->bytes < PARTS_INLINE || !p->location) {
     tn_onnx_write_tensor(p->m->ctx, lit, name, &whole);
     return whole;
   }
