@@ -139,26 +139,37 @@ static bool binding_try(tn_binding *b, const int64_t *draw) {
   return tn_binding_all_hold(b);
 }
 
+typedef struct binding_alone { /* conditions that speak of one symbol */
+  TN_VEC(tn_sym) conditions;
+  TN_VEC(size_t) of; /* numbers among the conditions, then the wishes */
+} binding_alone;
+
 /* Conditions on one symbol leave a set of numbers, equations among the others coordinates. */
-static void binding_solve_symbol(tn_binding *b, size_t input, tn_sym *conditions, bool *is_solved) {
-  const uint32_t symbol = b->inputs.at[input];
-  const tn_sym var = tn_sym_symbol(b->syms, symbol)->var;
-  const size_t n_wishes = b->with_wishes ? b->wishes.n : 0;
-  size_t n = 0;
-  size_t *const of = TN_NEW_ARRAY(&b->ctx->arena, size_t, b->conditions.n + n_wishes + 1);
-  for (size_t i = 0; i < b->conditions.n + n_wishes; i++) {
-    const tn_sym c = i < b->conditions.n ? b->conditions.at[i] : b->wishes.at[i - b->conditions.n];
-    if (tn_ledger_symbol(b->graph, c) != var) continue;
-    of[n] = i;
-    conditions[n++] = c;
-  }
-  bool *const solved = TN_NEW_ARRAY(&b->ctx->arena, bool, n + 1), *const implied =
-                                                                      TN_NEW_ARRAY(&b->ctx->arena, bool, n + 1);
-  tn_sym_set *const set = TN_NEW(&b->ctx->arena, tn_sym_set);
-  if (n == 0 || tn_sym_solve(b->syms, &b->ctx->arena, var, conditions, n, solved, implied, set) == 0) return;
+static void binding_solve_symbol(tn_binding *b, uint32_t symbol, const binding_alone *alone, bool *is_solved) {
+  tn_arena *const a = &b->ctx->arena;
+  const size_t n = alone->conditions.n;
+  if (n == 0) return;
+  bool *const solved = TN_NEW_ARRAY(a, bool, n), *const implied = TN_NEW_ARRAY(a, bool, n);
+  tn_sym_set *const set = TN_NEW(a, tn_sym_set);
+  if (tn_sym_solve(b->syms, a, tn_sym_symbol(b->syms, symbol)->var, alone->conditions.at, n, solved, implied, set) == 0)
+    return;
   b->sets[symbol] = set;
   for (size_t i = 0; i < n; i++)
-    if (of[i] < b->conditions.n) is_solved[of[i]] = solved[i];
+    if (alone->of.at[i] < b->conditions.n) is_solved[alone->of.at[i]] = solved[i];
+}
+
+static void binding_solve_symbols(tn_binding *b, bool *is_solved) {
+  tn_arena *const a = &b->ctx->arena;
+  const size_t n = b->conditions.n + (b->with_wishes ? b->wishes.n : 0);
+  binding_alone *const alone = TN_NEW_ARRAY(a, binding_alone, tn_sym_n_symbols(b->syms) + 1);
+  for (size_t i = 0; i < n; i++) {
+    const tn_sym c = i < b->conditions.n ? b->conditions.at[i] : b->wishes.at[i - b->conditions.n];
+    const tn_sym var = tn_ledger_symbol(b->graph, c);
+    if (!var) continue;
+    tn_vec_push(a, &alone[var->k].conditions, c);
+    tn_vec_push(a, &alone[var->k].of, i);
+  }
+  for (size_t i = 0; i < b->inputs.n; i++) binding_solve_symbol(b, b->inputs.at[i], &alone[b->inputs.at[i]], is_solved);
 }
 
 static void binding_solve(tn_binding *b, bool with_wishes) {
@@ -168,8 +179,7 @@ static void binding_solve(tn_binding *b, bool with_wishes) {
   b->sets = TN_NEW_ARRAY(a, const tn_sym_set *, tn_sym_n_symbols(b->syms) + 1);
   b->coordinates = TN_NEW_ARRAY(a, tn_sym, b->inputs.n + 1);
   bool *const is_solved = TN_NEW_ARRAY(a, bool, b->conditions.n + 1);
-  tn_sym *const conditions = TN_NEW_ARRAY(a, tn_sym, b->conditions.n + b->wishes.n + 1);
-  for (size_t i = 0; i < b->inputs.n; i++) binding_solve_symbol(b, i, conditions, is_solved);
+  binding_solve_symbols(b, is_solved);
   tn_premises *const p = tn_premises_new(b->syms);
   for (size_t i = 0; i < b->conditions.n; i++)
     if (!is_solved[i]) tn_premises_add(p, b->conditions.at[i]);

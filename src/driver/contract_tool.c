@@ -206,21 +206,37 @@ static void contract_add_symbol(contract *c, tn_sym var, const size_t *at, size_
   }
 }
 
+/* The next check of the same region and symbol, by check; `end` where there is none, `end + 1` for those of more
+ * symbols than one. */
+static size_t *contract_chain(contract *c, size_t begin, size_t end) {
+  tn_arena *const a = &c->ctx->arena;
+  size_t *const next = TN_NEW_ARRAY(a, size_t, end + 1);
+  tn_map last = {0};
+  for (size_t i = begin; i < end; i++) {
+    const tn_check *const check = c->checks.at[i];
+    const tn_sym var = tn_ledger_symbol(c->graph, check->condition);
+    uint64_t before;
+    next[i] = var ? end : end + 1;
+    if (!var) continue;
+    const uint64_t key = (uint64_t)(var->k + 1) << 32 | check->region->id;
+    if (tn_map_find(&last, key, &before)) next[before] = i;
+    tn_map_set(a, &last, key, i);
+  }
+  return next;
+}
+
 /* Rows of the checks from `begin` to `end`, in the order of the first check that each needs. */
 static void contract_add_rows(contract *c, size_t begin, size_t end) {
-  bool *const done = TN_NEW_ARRAY(&c->ctx->arena, bool, end + 1);
-  size_t *const at = TN_NEW_ARRAY(&c->ctx->arena, size_t, end + 1);
+  tn_arena *const a = &c->ctx->arena;
+  bool *const done = TN_NEW_ARRAY(a, bool, end + 1), *const seen = TN_NEW_ARRAY(a, bool, end + 1);
+  size_t *const at = TN_NEW_ARRAY(a, size_t, end + 1), *const next = contract_chain(c, begin, end);
   for (size_t i = begin; i < end; i++) {
-    const tn_check *const first = c->checks.at[i];
-    const tn_sym var = tn_ledger_symbol(c->graph, first->condition);
     size_t n = 0;
-    if (done[i]) continue;
-    for (size_t k = i; var && k < end; k++) {
-      const tn_check *const other = c->checks.at[k];
-      if (!done[k] && other->region == first->region && tn_ledger_symbol(c->graph, other->condition) == var)
-        at[n++] = k;
+    for (size_t k = i; k < end && next[k] <= end && !seen[k]; k = next[k]) {
+      seen[k] = true;
+      at[n++] = k;
     }
-    if (n > 0) contract_add_symbol(c, var, at, n, done);
+    if (n > 0) contract_add_symbol(c, tn_ledger_symbol(c->graph, c->checks.at[i]->condition), at, n, done);
     if (!done[i]) contract_add_check(c, i);
   }
 }
