@@ -102,7 +102,7 @@ def check(row, number, seed, cache):
             w = w.astype(g.dtype)
         if faults.unsaid(it, i, w):
             continue
-        text = judge.difference(g, w, UNITS * it.tolerance, max(coarse, kind) or None, 1 if it.op in OFF_BY_ONE else 0)
+        text = judge.difference(g, w, UNITS * it.tolerance, max(coarse, kind) or None, 1 if it.op in OFF_BY_ONE or faults.cut(it) else 0)
         if text:
             return "differs", "y%d by %s: %s" % (i, who, text)
     return "ok", who

@@ -124,14 +124,11 @@ def power(g):
     t = g.bound["T"]
     if g.v >= 12:
         words = g.words_of("T1")
-        g.bound["T1"] = NAMES[g.pick([w for w in words if w in ("float", "double", "int32", "int64", "float16")] or words)]
+        g.bound["T1"] = NAMES[g.pick(words)]
     t1 = g.bound.get("T1", t)
     if t in INTS:
         g.x(a, low=-4, high=4)
-        g.x(b, low=0, high=4)
-        if t1 in FLOATS:
-            g.inputs = {n: np.round(v) if n == "x1" else v for n, v in g.inputs.items()}
-            g.constants = {n: np.round(v) if n == "x1" else v for n, v in g.constants.items()}
+        g.x(value=np.round(np.asarray(g.values(b, TensorProto.DOUBLE, 0, 4))))
     elif t1 in INTS or g.flip(0.3):
         g.x(a, low=-3, high=3)
         g.x(value=np.round(np.asarray(g.values(b, TensorProto.DOUBLE, 0 if t1 in UNSIGNED else -3, 4))))

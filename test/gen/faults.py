@@ -23,6 +23,11 @@ def unsaid(it, output, want):
     return it.op == "Loop" and output > 0 and np.ndim(want) > 0 and len(want) == 0
 
 
+def cut(it):
+    """Results are fractions cut to integers: one next to an integer falls on either side of it."""
+    return it.op in ("Resize", "Upsample", "GridSample") and it.t_first() not in FLOATS and it.attrs.get("mode", "nearest") != "nearest"
+
+
 def exceptions():
     """{(op, version or *, variable or *, word or *): reason} of schema.txt: what Tenon refuses."""
     table = {}
@@ -65,23 +70,31 @@ def rounds_to_int(g):
 
 
 def same_shape(g):
-    """A resize that changes no size although a scale is not 1."""
+    """A resize that changes no size (with antialias: not every size) although a scale is not 1."""
     x, scales = of(g, "x0"), of(g, "x1") if g.op == "Upsample" or g.v < 11 else of(g, "x2")
     scales = np.array(g.attrs["scales"], "f4") if "scales" in g.attrs else scales
     if scales is None or not scales.size:
         return False
     dims = np.array([x.shape[a] for a in g.attrs.get("axes", range(x.ndim))], "f4")
-    return bool((scales != 1).any() and (np.floor(dims * scales) == dims).all())
+    still = np.floor(dims * scales) == dims
+    return bool((still & (scales != 1)).any() and (still.all() or g.attrs.get("antialias")))
 
 
 def fractional(g):
-    """A resize whose corners are aligned, to a length that is rounded."""
+    """A resize whose corners or crops are aligned, to a length that is rounded."""
     scales = of(g, "x2")
-    if g.attrs.get("coordinate_transformation_mode") != "align_corners" or scales is None or not scales.size:
+    if g.attrs.get("coordinate_transformation_mode") not in ("align_corners", "tf_crop_and_resize") or scales is None or not scales.size:
         return False
     x = of(g, "x0")
     dims = np.array([x.shape[a] for a in g.attrs.get("axes", range(x.ndim))], "f4")
     return bool((dims * scales % 1 != 0).any())
+
+
+def shrinks_to_one(g):
+    x, scales, sizes = of(g, "x0"), of(g, "x2"), of(g, "x3")
+    dims = np.array([x.shape[a] for a in g.attrs.get("axes", range(x.ndim))], "f4")
+    given = sizes is not None and sizes.size
+    return bool(given and (1 in sizes or "keep_aspect_ratio_policy" in g.attrs) or not given and (np.floor(dims * scales) == 1).any())
 
 
 def flat(g):
@@ -98,6 +111,11 @@ fault("runtime", "Gather", when=row_type("string"), reason="rows of strings: onl
 fault("runtime", "AffineGrid", when=lambda g: g.attrs.get("align_corners") and 1 in of(g, "x1")[2:],
       reason="an axis of one element lies at 1; the standard counts from -1")
 fault("runtime", "Resize", "Upsample", when=same_shape, reason="copies when the shape stays, although the scale moves the positions")
+fault("runtime", "Resize", when=lambda g: g.attrs["mode"] == "cubic" and g.attrs.get("coordinate_transformation_mode") == "tf_crop_and_resize",
+      reason="a cubic does not extrapolate")
+fault("runtime", "Resize", when=lambda g: "keep_aspect_ratio_policy" in g.attrs and min(g.attrs.get("axes", [0])) < 0,
+      reason="negative axes are not looked up for the common scale")
+fault("runtime", "Sign", when=row_type("float16"), reason="NaN gives 0")
 fault("runtime", "Resize", when=fractional, reason="aligns corners with the rounded length; ONNX's own cases take the exact one")
 fault("runtime", "ReduceLogSumExp", when=lambda g: g.t_first() in INTS, reason="integers: every term is rounded")
 fault("runtime", "HammingWindow", "HannWindow", "BlackmanWindow", when=lambda g: not g.attrs.get("periodic", 1) and of(g, "x0") <= 1,
@@ -123,7 +141,18 @@ fault("reference", "GridSample", when=lambda g: g.t_first() not in FLOATS and g.
 fault("reference", "Resize", when=lambda g: g.t_first() not in FLOATS and g.attrs["mode"] != "nearest", reason="results are rounded to integers, not cut")
 fault("reference", "AffineGrid", when=lambda g: g.t_first() != NAMES["float"], reason="the result is float32 whatever the input's type")
 fault("reference", "OneHot", when=lambda g: g.t_first() in FLOATS, reason="floats are not cut to integers")
+fault("reference", "QLinearMatMul", when=lambda g: WORDS[g.bound["T1"]].startswith("float8"), reason="8-bit floats are cut to integers")
+fault("reference", "QLinearConv", when=lambda g: of(g, "x0").ndim == 3, reason="one spatial axis becomes two")
+fault("reference", "Pad", "CenterCropPad", when=row_type("float8e8m0"), reason="padded with 0, which the type has not")
 fault("reference", "Loop", reason="scanned results are joined, not stacked")
+fault("reference", "Resize", when=row_type("complex64", "complex128"), reason="imaginary parts are lost")
+fault("reference", "Resize", when=fractional, reason="one element of a length that is rounded to 1 does not lie in the middle of a crop")
+fault("reference", "Resize", when=lambda g: g.attrs.get("coordinate_transformation_mode") == "pytorch_half_pixel" and shrinks_to_one(g),
+      reason="a result of one element is taken at -0.5 instead of 0, or as if it were longer")
+fault("reference", "Slice", when=lambda g: "x4" in g.operands and (of(g, "x4") < 0).any() and (of(g, "x1") < 0).any(),
+      reason="step < 0 with a start before the first element: nothing, as numpy; the standard clamps it to the first")
+fault("reference", "Unsqueeze", when=lambda g: "axes" in g.attrs, reason="axes are inserted one after the other, so that their order counts")
+fault("reference", "MelWeightMatrix", when=lambda g: g.bound["T2"] not in (NAMES["float"], NAMES["double"]), reason="frequencies are computed in the short type")
 fault("reference", "Shape", when=lambda g: min(g.attrs.get("start", 0), g.attrs.get("end", 0)) < -of(g, "x0").ndim, reason="negative ends are not clamped")
 fault("reference", "SequenceInsert", when=lambda g: True, reason="the position after the last item is taken as the first")
 fault("reference", "QuantizeLinear", when=lambda g: g.t_first() == NAMES["int32"], reason="quotients beyond int32 wrap")

@@ -243,7 +243,8 @@ def recurrent(g):
 def resize(g):
     rank = g.pick([1, 2, 3, 4, 4])
     mode = g.pick(["nearest", "linear", "cubic"] if g.v >= 11 else ["nearest", "linear"])
-    if g.t_first() not in FLOATS | INTS | {TensorProto.BOOL}:
+    number = g.t_first() in FLOATS | INTS | {TensorProto.BOOL}
+    if not number:
         mode = "nearest"
     if mode == "cubic":
         rank = 4
@@ -256,7 +257,7 @@ def resize(g):
         g.x(value=scales)
         return
     g.attr(mode=mode)
-    transform = g.pick(["half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel"])
+    transform = g.pick(["half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel", "tf_crop_and_resize" if number else "asymmetric"])
     g.attr(coordinate_transformation_mode=transform)
     if mode == "nearest":
         g.attr(nearest_mode=g.pick(["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"]))
@@ -272,9 +273,14 @@ def resize(g):
             axes = [a - rank for a in axes]
         g.attr(axes=axes)
     keep = lambda values: values[outer:] if axes is not None else values
-    if "T2" not in g.bound:
-        g.bound["T2"] = TensorProto.FLOAT
-    if g.v < 13:
+    g.bound["T2"] = TensorProto.FLOAT
+    if transform == "tf_crop_and_resize":  # whole outer axes; quarters are exact in every type
+        g.bound["T2"] = NAMES[g.pick(g.words_of("T2"))]
+        start = [0.0] * outer + [g.pick([0.0, 0.25, -0.25]) for _ in range(rank - outer)]
+        end = [1.0] * outer + [g.pick([1.0, 0.75, 1.25]) for _ in range(rank - outer)]
+        g.maybe(extrapolation_value=2.0)
+        g.x(value=np.array(keep(start) + keep(end)))
+    elif g.v < 13:
         g.x(value=np.zeros(0, "f4"), const=True)  # the roi is not optional yet
     else:
         g.skip()
@@ -291,7 +297,7 @@ def resize(g):
 
 @recipe("Upsample")
 def upsample(g):
-    mode = g.pick(["nearest", "linear"])
+    mode = g.pick(["nearest", "linear"]) if g.t_first() in FLOATS | INTS | {TensorProto.BOOL} else "nearest"
     x = g.x(g.dims(4, 1, 4))
     scales = [1.0, 1.0, g.pick([1.0, 1.5, 2.0, 3.0]), g.pick([1.0, 1.5, 2.0])]
     g.attr(mode=mode)

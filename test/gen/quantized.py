@@ -40,7 +40,7 @@ def quantize(g):
     # Powers of two, so that no product lies next to a tie.
     out = "T3" if g.v >= 23 else "T2"
     if g.v >= 23:
-        g.bound["T2"] = g.bound["T1"]
+        g.bound["T2"] = NAMES["float8e8m0"] if "float8e8m0" in g.words_of("T2") and g.flip(0.1) else g.bound["T1"]
     g.x(value=2.0 ** g.rng.integers(-3, 1, shape))
     t = NAMES[g.pick(g.words_of(out))]
     if g.v >= 21 and g.flip(0.3):

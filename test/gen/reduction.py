@@ -12,8 +12,12 @@ REDUCES = ("ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax
 def reduce(g):
     positive = g.op == "ReduceLogSum" or g.bound["T"] in UNSIGNED
     rank = g.int(0, 4)
+    small = g.op == "ReduceProd" and g.bound["T"] in INTS  # beyond the type a product is not defined
+    low, high = (1, 4) if positive else (None, None)
+    if small:
+        low, high = 0 if g.bound["T"] in UNSIGNED else -1, 1
     # Means and extremes of nothing are not defined.
-    x = g.x(rank=(rank, rank), low=1 if positive else None, high=4 if positive else None,
+    x = g.x(rank=(rank, rank), low=low, high=high,
             least=0 if g.op in ("ReduceSum", "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceProd") and g.v >= 13 else 1)
     g.maybe(keepdims=g.int(0, 1))
     axes = g.axes(rank, 11, 1) if rank else []

@@ -14,7 +14,7 @@ import draw
 import faults
 import judge
 
-TRIES = int(os.environ.get('TRIES', '60'))  # draws until one has the wanted type
+TRIES = 300  # draws until one has the wanted type
 
 
 class Aimed(draw.Draw):
@@ -23,7 +23,7 @@ class Aimed(draw.Draw):
     want = ("", "")
 
     def pick(self, items):
-        return self.want[1] if self.want[1] in items and self.flip(0.7) else super().pick(items)
+        return items[items.index(self.want[1])] if self.want[1] in items and self.flip(0.7) else super().pick(items)
 
     def dtype_of(self, type_text):
         if type_text == self.want[0] and type_text not in self.bound:
@@ -69,7 +69,7 @@ def aimed(row, number):
 
 def verdict(row):
     """None, or why not."""
-    op, version, _, _ = row
+    op, version, _, word = row
     if ("", op) not in draw.RECIPES:
         return "no recipe"
     for number in range(TRIES):
@@ -79,6 +79,8 @@ def verdict(row):
             continue
         if it is None:
             continue
+        if faults.refused(("", op, version, word), it) and not faults.matching(faults.EXCEPTIONS, *row):
+            continue  # another variable has a type that is refused
         try:
             judge.by_tenon(it.model(max(7, version)), it.inputs)
             return None

@@ -5,6 +5,7 @@ foreach(op Add Concat Conv Softmax TopK StringSplit LabelEncoder GatherBlockQuan
 endforeach()
 tn_python_test(gen/differential ${PROJECT_SOURCE_DIR}/test/gen/differential.py ${ops} --draws 1)
 tn_python_test(gen/cases ${PROJECT_SOURCE_DIR}/test/gen/cases.py)
+tn_python_test(gen/schema ${PROJECT_SOURCE_DIR}/test/gen/schema.py)
 
 # A first look; doc/testing.md has the long run.
 tn_python_test(gen/soundness ${PROJECT_SOURCE_DIR}/test/gen/soundness.py --graphs 150 --seed 1 --jobs 2)
