@@ -218,6 +218,116 @@ TEST(shuffled_programs_give_the_same_plan) {
   CHECK(strchr(first, '>') != NULL);
 }
 
+/* --- stages of equal work against all ways to cut --- */
+
+enum { CHAIN = 9 };
+typedef struct chain { /* node i: relu of value a, or a and b joined; value v < 2: a parameter, else node v - 2 */
+  uint32_t a[CHAIN], b[CHAIN];
+  bool is_concat[CHAIN];
+  int64_t size[CHAIN + 2];
+} chain;
+static chain chain_now;
+static int64_t chain_stages, chain_cuts;
+
+static const char *chain_name(uint32_t v, char *room) {
+  snprintf(room, 12, v < 2 ? "p%u" : "n%u", v < 2 ? v : v - 2);
+  return room;
+}
+
+static void chain_make(chain *c, maker *m) {
+  m->len = 0;
+  c->size[0] = 100 + draw(3000);
+  c->size[1] = 100 + draw(3000);
+  put(m, "tenon 1\n\ngraph @main(%%p0: f32[%d], %%p1: f32[%d]) -> (%%n%d: f32[*]) {\n", (int)c->size[0],
+      (int)c->size[1], CHAIN - 1);
+  for (uint32_t i = 0; i < CHAIN; i++) {
+    char a[12], b[12];
+    c->a[i] = i ? i + 1 : 0; /* the node before, so that the plan's order is that of the program */
+    c->b[i] = draw(i + 2);
+    c->is_concat[i] = draw(2);
+    c->size[i + 2] = c->size[c->a[i]] + (c->is_concat[i] ? c->size[c->b[i]] : 0);
+    if (c->is_concat[i])
+      put(m, "%%n%u = concat(%%%s, %%%s) {axis = 0} : f32[*] at \"n%u\"\n", i, chain_name(c->a[i], a),
+          chain_name(c->b[i], b), i);
+    else
+      put(m, "%%n%u = relu(%%%s) : f32[*] at \"n%u\"\n", i, chain_name(c->a[i], a), i);
+  }
+  put(m, "}\n");
+}
+
+/* As doc/target.md: operations or bytes, whichever takes longer, and 300 ns. */
+static int64_t chain_ns(const chain *c, uint32_t i) {
+  const int64_t flops = c->is_concat[i] ? 0 : c->size[i + 2];
+  const int64_t bytes = 4 * (c->size[i + 2] + c->size[c->a[i]] + (c->is_concat[i] ? c->size[c->b[i]] : 0));
+  return 300 + (flops / 20 > bytes / 10 ? flops / 20 : bytes / 10);
+}
+
+/* Largest stage and bytes that cross, when bit j of `cuts` says that a stage begins with node j. */
+static void chain_judge(const chain *c, uint32_t cuts, int64_t *out_largest, int64_t *out_bytes) {
+  int64_t ns = 0;
+  *out_largest = *out_bytes = 0;
+  for (uint32_t i = 0; i < CHAIN; i++) {
+    if (cuts >> i & 1) {
+      ns = 0;
+      for (uint32_t v = 0; v < i; v++) {
+        bool crosses = false;
+        for (uint32_t k = i; k < CHAIN; k++) crosses |= c->a[k] == v + 2 || (c->is_concat[k] && c->b[k] == v + 2);
+        *out_bytes += crosses ? 4 * c->size[v + 2] : 0;
+      }
+    }
+    ns += chain_ns(c, i);
+    if (ns > *out_largest) *out_largest = ns;
+  }
+}
+
+static int64_t chain_count(uint32_t cuts) {
+  int64_t n = 0;
+  for (; cuts; cuts &= cuts - 1) n++;
+  return n;
+}
+
+static void look_chain(pass_run *r) {
+  const chain *c = &chain_now;
+  tn_split_options o = tn_split_defaults;
+  tn_partition_set *set;
+  o.n_stages = chain_stages;
+  if (!CHECK_EQ_I(tn_split_plan(r->graph, &o, &set), TN_OK)) return;
+  CHECK_EQ_I(tn_split_verify(set), TN_OK);
+  uint32_t cuts = 0, i = 0;
+  int32_t stage = 0;
+  int64_t total = 0, smallest = INT64_MAX, largest, bytes, best = INT64_MAX;
+  for (const tn_node *node = r->graph->main->first; node; node = node->next, i++) {
+    if (set->stage_of[node->id] != stage) cuts |= 1u << i;
+    stage = set->stage_of[node->id];
+    total += chain_ns(c, i);
+  }
+  CHECK_EQ_I(stage, chain_stages - 1);
+  for (uint32_t k = 0; k < 1u << CHAIN; k += 2) {
+    chain_judge(c, k, &largest, &bytes);
+    if (chain_count(k) == chain_stages - 1 && largest < smallest) smallest = largest;
+  }
+  const int64_t mean = total / chain_stages, allowed = mean + mean / 50;
+  const int64_t limit = smallest > allowed ? smallest : allowed;
+  for (uint32_t k = 0; k < 1u << CHAIN; k += 2) {
+    chain_judge(c, k, &largest, &bytes);
+    if (chain_count(k) == chain_stages - 1 && largest <= limit && bytes < best) best = bytes;
+  }
+  chain_judge(c, cuts, &largest, &bytes);
+  CHECK(largest <= limit);
+  CHECK_EQ_I(bytes, best);
+  chain_cuts++;
+}
+
+TEST(stages_of_equal_work) {
+  static maker m;
+  for (int k = 0; k < 200; k++) {
+    chain_stages = 1 + draw(4);
+    chain_make(&chain_now, &m);
+    run_ok(m.text, run_to_infer, look_chain);
+  }
+  CHECK_EQ_I(chain_cuts, 200);
+}
+
 /* --- what an optimiser did to a part stays --- */
 
 static tn_node *find_node(tn_region *r, const char *name) {
