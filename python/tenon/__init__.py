@@ -130,6 +130,10 @@ class Session:
         return {name: _from_tensor(_lib.tn_session_output(self._handle, i).contents)
                 for i, (name, _) in enumerate(self._program.outputs)}
 
+    def link(self, output, input):
+        """After each run the output is the input of the next one; None: no longer."""
+        _call(_lib.tn_session_link, self._handle, output.encode() if output else None, input.encode())
+
     def set_gear(self, gear):
         """From now on a run must be in this gear; -1: in any."""
         _call(_lib.tn_session_set_gear, self._handle, gear)

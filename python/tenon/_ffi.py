@@ -108,6 +108,7 @@ FUNCTIONS = {  # name: (result, arguments)
     "tn_session_set_deadline": (None, [c_void_p, c_int64]),
     "tn_session_set_progress": (None, [c_void_p, PROGRESS, c_void_p]),
     "tn_session_trim": (None, [c_void_p]),
+    "tn_session_link": (c_int, [c_void_p, c_char_p, c_char_p, _REPORT]),
     "tn_session_set_gear": (c_int, [c_void_p, c_int, _REPORT]),
     "tn_session_gear": (c_int, [c_void_p]),
     "tn_session_output": (POINTER(Tensor), [c_void_p, c_size_t]),

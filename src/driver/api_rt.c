@@ -424,6 +424,27 @@ tn_status tn_session_set_output(tn_session *s, const char *name, void *data, siz
   return tn_report_error(out_report, &err);
 }
 
+static uint32_t session_port(const tn_pio *ports, uint32_t n, const char *name) {
+  uint32_t i = 0;
+  while (i < n && strcmp(ports[i].name, name) != 0) i++;
+  return i;
+}
+
+tn_status tn_session_link(tn_session *s, const char *output, const char *input, tn_report **out_report) {
+  const tn_program *p = s->program;
+  tn_error err = {0};
+  const uint32_t to = session_port(p->inputs, p->n_inputs, input);
+  const uint32_t from = output ? session_port(p->outputs, p->n_outputs, output) : UINT32_MAX;
+  tn_status status;
+  if (to == p->n_inputs || from == p->n_outputs)
+    status = tn_error_set(&err, TN_INVALID, "there is no %s '%.200s'", to == p->n_inputs ? "input" : "output",
+                          to == p->n_inputs ? input : output);
+  else
+    status = tn_rt_link(s->rt, from, to, &err);
+  (void)status; /* it is in err */
+  return tn_report_error(out_report, &err);
+}
+
 void tn_session_cancel(tn_session *s) { tn_rt_cancel(s->rt); }
 void tn_session_set_deadline(tn_session *s, int64_t ns) { tn_rt_set_deadline(s->rt, ns); }
 

@@ -103,6 +103,7 @@ tn_status tn_rt_set_input(tn_rt_session *s, uint32_t i, const tn_karg *arg, tn_e
     TN_TRY(input_items(io->name, &a, (tn_dtype)x->dtype, 0, err));
   }
   *have = a;
+  s->links[i].is_kept = false;
   s->is_set[i] = 1;
   return TN_OK;
 }

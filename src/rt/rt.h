@@ -43,6 +43,10 @@ TN_MUST_CHECK tn_status tn_rt_set_output(tn_rt_session *s, uint32_t i, void *dat
 /* Is output i made in the caller's memory, so that nothing was copied? After a run. */
 bool tn_rt_output_is_in_place(const tn_rt_session *s, uint32_t i);
 
+/* After each run output `output` (UINT32_MAX: none any more) is copied and becomes input `input` of the next one; the
+ * first run's is set. MISMATCH when it cannot: element types differ, no tensors, or strings. */
+TN_MUST_CHECK tn_status tn_rt_link(tn_rt_session *s, uint32_t output, uint32_t input, tn_error *err);
+
 /* Ends the run in progress, or the next one when there is none, with CANCELLED before its next step. Any thread. */
 void tn_rt_cancel(tn_rt_session *s);
 void tn_rt_set_deadline(tn_rt_session *s, int64_t ns); /* of each run, from its beginning; 0: none */

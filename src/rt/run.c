@@ -163,11 +163,13 @@ tn_status tn_rt_denied(tn_rt_session *s, tn_status status, tn_error *err) {
 }
 
 tn_status tn_rt_run(tn_rt_session *s, tn_error *err) {
+  TN_TRY(tn_rt_give_links(s, err));
   for (uint32_t i = 0; i < s->p->n_inputs; i++)
     if (!s->is_set[i])
       return tn_error_set(err, TN_MISMATCH, "input '%s' is missing (%s)", s->p->inputs[i].name,
                           s->p->inputs[i].type_text);
-  const tn_status status = run_all(s, err);
+  tn_status status = run_all(s, err);
+  if (status == TN_OK) status = tn_rt_keep_links(s, err);
   s->gear.is_inside = false;
   return tn_rt_denied(s, status, err);
 }

@@ -69,6 +69,7 @@ static void session_layout(tn_rt_session *s, carver *c, session_sizes *z) {
     SESSION_ARRAY(gear.cut, p->n_outputs);
     SESSION_ARRAY(gear.slots, p->n_slots);
   }
+  SESSION_ARRAY(links, p->n_inputs);
   SESSION_ARRAY(key, z->key);
   SESSION_ARRAY(bound, s->n_bound);
   SESSION_ARRAY(planner.nodes, tn_planner_nodes(z->buffers_max));
@@ -358,6 +359,7 @@ void tn_rt_session_release(tn_rt_session *s) {
   if (!s) return;
   tn_pool_release(s->pool);
   if (s->memory.ptr && s->flow_memory.ptr) tn_rt_trim(s);
+  tn_rt_links_drop(s);
   tn_rt_drop(s, &s->memory);
   tn_rt_drop(s, &s->flow_memory);
   tn_program_release(s->p);

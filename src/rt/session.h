@@ -69,13 +69,20 @@ typedef struct tn_rt_user_output { /* memory of the caller for an output */
 } tn_rt_user_output;
 
 typedef struct tn_rt_gears { /* only in programs that have gears */
-  int32_t number, wanted; /* of the last run; of all runs. TN_NO_INDEX: none */
-  bool is_padded;         /* the run's inputs are `padded`, its outputs `cut` */
-  bool is_inside;         /* ... and it has not ended */
-  tn_karg *inputs;        /* as the caller gave them */
+  int32_t number, wanted;    /* of the last run; of all runs. TN_NO_INDEX: none */
+  bool is_padded;            /* the run's inputs are `padded`, its outputs `cut` */
+  bool is_inside;            /* ... and it has not ended */
+  tn_karg *inputs;           /* as the caller gave them */
   tn_rt_item *padded, *cut;
   int64_t *slots; /* while padded: of the caller's shapes */
 } tn_rt_gears;
+
+typedef struct tn_rt_link_state { /* of an input */
+  uint32_t output;                /* 1 + the output that becomes it, or 0 */
+  uint32_t turn;                  /* the item that was kept */
+  bool is_kept;                   /* ... and is the next run's input, unless another is set */
+  tn_rt_item item[2];
+} tn_rt_link_state;
 
 struct tn_rt_session {
   tn_allocator allocator;
@@ -110,7 +117,8 @@ struct tn_rt_session {
   const tn_rt_bound *recall; /* while a kept shape is bound again */
   tn_rt_user_output *user_outputs;
   tn_rt_gears gear;
-  char **buffer_base; /* buffer of the main region -> where its values' data were placed, NULL: in the arena */
+  tn_rt_link_state *links; /* by input */
+  char **buffer_base;      /* buffer of the main region -> where its values' data were placed, NULL: in the arena */
   uint32_t n_user_outputs;
   bool has_moved_buffers;
   int64_t max_memory, denied_bytes; /* denied: what would have been needed when max_memory said no; 0 = not */
@@ -177,6 +185,10 @@ void tn_rt_move_buffers_back(tn_rt_session *s);
 TN_MUST_CHECK tn_status tn_rt_move_buffers(tn_rt_session *s, tn_error *err);
 TN_MUST_CHECK tn_status tn_rt_copy_outputs(tn_rt_session *s, tn_error *err); /* after a run */
 
+/* link.c: after a run linked outputs are copied; before the next one they become inputs. */
+TN_MUST_CHECK tn_status tn_rt_keep_links(tn_rt_session *s, tn_error *err);
+TN_MUST_CHECK tn_status tn_rt_give_links(tn_rt_session *s, tn_error *err);
+void tn_rt_links_drop(tn_rt_session *s);
 /* gear.c: before a run the inputs become operands, padded or not; after it results are cut. */
 TN_MUST_CHECK tn_status tn_rt_gear_enter(tn_rt_session *s, tn_error *err);
 TN_MUST_CHECK tn_status tn_rt_gear_leave(tn_rt_session *s, tn_error *err);
