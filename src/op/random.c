@@ -44,9 +44,9 @@ static tn_status random_shape_attr(tn_rule *r) {
 
 /* A result shaped by the attribute, or like input 0. */
 static tn_status random_out(tn_eval *e, tn_lit **out) {
-  const tn_attr *const shape = tn_eval_attr(e, "shape");
   const tn_dtype d = tn_eval_out_dtype(e, 0);
   if (e->n_in > 0) return tn_eval_out(e, 0, d, e->in[0]->rank, e->in[0]->dims, out);
+  const tn_attr *const shape = tn_eval_attr(e, "shape");
   return tn_eval_out(e, 0, d, shape ? (int)shape->n : 0, shape ? shape->ints : NULL, out);
 }
 

@@ -125,9 +125,10 @@ failure(("MaxPool", "AveragePool", "LpPool"), "padding values must be non-negati
 failure(("Resize",), "Scale value should be greater than 0", "a size of 0")
 failure(("Resize",), "Cannot scale 0", "nothing, under a policy that keeps the ratio of the sides")
 failure(("ConvTranspose",), "output_padding", "padding of the output that ONNX Runtime does not take")
-failure(("Attention",), "inconsistent q_sequence_length|must be greater than 0", "a mask that broadcasts; sequences of nothing")
+failure(("Attention",), "inconsistent (q_|total_)sequence_length|must be greater than 0", "a mask that broadcasts; sequences of nothing")
 failure(("Col2Im",), "must be positive", "images of nothing")
 failure(("Pad",), "Unexpected mode", "ONNX Runtime does not wrap every type")
+failure(("QuantizeLinear", "DequantizeLinear"), "scale must be 1D", "a scale of the rank of x, without block_size")
 failure(("ConvInteger",), "Non per-tensor", "a zero point per channel")
 failure(("Pad",), "reflect|with zero effective", "a mirror image longer than the dim: numpy repeats it, ONNX Runtime refuses")
 
@@ -142,5 +143,6 @@ value(("Slice",), lambda n, r: True if len(n.input) > 4 and n.input[2] and np.an
       "step < 0 with end INT_MAX is taken as `to the first element` by ONNX Runtime; the standard clamps it to the last, which leaves nothing")
 value(("Loop",), lambda n, r: any(r[o].ndim and r[o].shape[0] == 0 for o in n.output if isinstance(r.get(o), np.ndarray)),
       "of scan outputs that no iteration made, ONNX Runtime takes unknown dims as 0")
+value(("Resize",), lambda n, r: attr(n, "coordinate_transformation_mode", b"") == b"align_corners", "corners of a result by scales: ONNX Runtime rounds its length first")
 value(("Resize",), lambda n, r: any(a < 0 for a in attr(n, "axes", [])) and attr(n, "keep_aspect_ratio_policy", b"stretch") != b"stretch",
       "ONNX Runtime does not know negative axes in this mode")
