@@ -24,8 +24,8 @@ static tn_status window_fn_shape(tn_rule *r) {
   tn_rule_set(r, 0, 1, &dim);
   return TN_OK;
 }
-/* a0 - a1 cos(2 pi k / N) + a2 cos(4 pi k / N), N = size, or size - 1 for a symmetric window. */
-static tn_status window_fn_eval(tn_eval *e, double a0, double a1, double a2) {
+/* (a0 - a1 cos(2 pi k / N) + a2 cos(4 pi k / N)) / whole, N = size, or size - 1 for a symmetric window. */
+static tn_status window_fn_eval(tn_eval *e, double a0, double a1, double a2, double whole) {
   TN_TRY(tn_op_eval_need_one(e, 0));
   const int64_t n = tn_lit_i64_at(e->in[0], 0);
   if (n < 0) return tn_eval_fail(e, TN_INVALID, "the size is %lld, which is negative", (long long)n);
@@ -34,13 +34,13 @@ static tn_status window_fn_eval(tn_eval *e, double a0, double a1, double a2) {
   const double period = (double)(tn_eval_int(e, "periodic") ? n : n - 1);
   for (int64_t i = 0; i < n; i++) {
     const double t = period > 0 ? 2 * M_PI * (double)i / period : 0;
-    tn_store_f64(y->dtype, tn_lit_data(y), i, a0 - a1 * cos(t) + a2 * cos(2 * t));
+    tn_store_f64(y->dtype, tn_lit_data(y), i, (a0 - a1 * cos(t) + a2 * cos(2 * t)) / whole);
   }
   return TN_OK;
 }
-static tn_status hann_eval(tn_eval *e) { return window_fn_eval(e, 0.5, 0.5, 0); }
-static tn_status hamming_eval(tn_eval *e) { return window_fn_eval(e, 25.0 / 46, 21.0 / 46, 0); }
-static tn_status blackman_eval(tn_eval *e) { return window_fn_eval(e, 0.42, 0.5, 0.08); }
+static tn_status hann_eval(tn_eval *e) { return window_fn_eval(e, 1, 1, 0, 2); }
+static tn_status hamming_eval(tn_eval *e) { return window_fn_eval(e, 25, 21, 0, 46); }
+static tn_status blackman_eval(tn_eval *e) { return window_fn_eval(e, 21, 25, 4, 50); }
 
 /* clang-format off */
 #define TN_WINDOW_OP(id, doc_)                                                          \

@@ -30,6 +30,7 @@ CASES = [
     ("Cast", 25, [(T.FLOAT, [4], [3, 2.9, 1, 5])], {"to": T.FLOAT8E8M0}, (T.FLOAT8E8M0, [4, 4, 1, 8])),
     ("Cast", 25, [(T.FLOAT, [4], [3, 2.9, 1, 5])], {"to": T.FLOAT8E8M0, "round_mode": "down"}, (T.FLOAT8E8M0, [2, 2, 1, 4])),
     ("Cast", 25, [(T.FLOAT, [4], [3, 2.9, 1, 5])], {"to": T.FLOAT8E8M0, "round_mode": "nearest"}, (T.FLOAT8E8M0, [4, 2, 1, 4])),
+    ("BlackmanWindow", 17, [(T.INT64, [], [6])], {"output_datatype": T.INT32}, (T.INT32, [0, 0, 0, 1, 0, 0])),
     ("OneHot", 11, [(T.FLOAT, [3], [-0.7, 1.9, -1.2]), (T.INT64, [1], [3]), (T.FLOAT, [2], [0, 1])], {},
      (T.FLOAT, [[1, 0, 0], [0, 1, 0], [0, 0, 1]])),
     ("QuantizeLinear", 21, [(T.FLOAT, [4], [1, 2, 3, 4]), (T.FLOAT, [2], [1, 0.5])], {"axis": 0, "block_size": 2}, (T.UINT8, [1, 2, 6, 8])),

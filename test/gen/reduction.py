@@ -69,8 +69,8 @@ def topk(g):
     if g.flip(0.8) or axis in (-1, x.ndim - 1):
         g.attr(axis=axis)
     else:
-        k = g.int(0, x.shape[-1])
-    g.x((1,), value=[k])
+        k = g.int(0 if g.v >= 10 else 1, x.shape[-1])
+    g.attr(k=k) if g.v < 10 else g.x((1,), value=[k])
     if g.v >= 11:
         g.maybe(largest=g.int(0, 1))
         if g.attrs.get("sorted", 1):
