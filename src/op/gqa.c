@@ -3,6 +3,7 @@
 
 #include "ir/import.h"
 #include "op/attention.h"
+#include "op/gqa_quant.h"
 #include "op/move.h"
 
 #define GQA_TYPES (TN_SET(F32) | TN_SET(F16) | TN_SET(BF16))
@@ -238,30 +239,23 @@ TN_OP(group_query_attention){
         "rows are added",
 };
 
-/* Quantised caches, norms of q and k, and outputs of products are not done. */
+/* Norms of q and k, and outputs of products, are not done; quantised caches are of another file. */
 static tn_status gqa_import(tn_import *im) {
-  static const struct {
-    const char *name;
-    int64_t plain;
-  } ints[] = {{"kv_cache_bit_width", 0}, {"qk_output", 0}, {"sliding_window_cache", 0}};
-  for (size_t i = 0; i < sizeof ints / sizeof ints[0]; i++) {
-    int64_t v;
-    TN_TRY(tn_import_int(im, ints[i].name, ints[i].plain, &v));
-    if (v != ints[i].plain)
-      return tn_import_fail(im, TN_UNSUPPORTED, "%s %lld is not supported", ints[i].name, (long long)v);
-  }
-  static const char *const types[] = {"k_quant_type", "v_quant_type"};
-  for (int i = 0; i < 2; i++) {
-    tn_str v;
-    TN_TRY(tn_import_str(im, types[i], "NONE", &v));
-    if (!tn_str_is(v, "NONE"))
-      return tn_import_fail(im, TN_UNSUPPORTED, "%s '%.*s' is not supported", types[i], (int)v.len, v.ptr);
-  }
+  static const char *const plain[] = {"qk_output", "sliding_window_cache"};
   static const char *const epsilons[] = {"k_norm_epsilon", "q_norm_epsilon", "qk_norm_epsilon"};
+  tn_gqa_quant quant = {0};
+  for (size_t i = 0; i < TN_COUNT(plain); i++) {
+    int64_t v;
+    TN_TRY(tn_import_int(im, plain[i], 0, &v));
+    if (v != 0) return tn_import_fail(im, TN_UNSUPPORTED, "%s %lld is not supported", plain[i], (long long)v);
+  }
   for (int i = 0; i < 3; i++) tn_import_ignore(im, epsilons[i]);
-  for (int i = 12; i < im->n_in; i++)
-    if (im->in[i])
-      return tn_import_fail(im, TN_UNSUPPORTED, "input %d (quantised caches, norms of q and k) is not supported", i);
+  TN_TRY(tn_im_refuse_in(im, 14, "norms of q and k"));
+  TN_TRY(tn_im_refuse_in(im, 15, "norms of q and k"));
+  TN_TRY(tn_im_refuse_in(im, 16, "lengths of the queries"));
+  TN_TRY(tn_gqa_quant_read(im, &quant));
+  if (quant.bits) return tn_gqa_quant_import(im, &quant);
+  im->n_in = im->n_in > 12 ? 12 : im->n_in; /* scales of nothing */
   return tn_import_same(im);
 }
 

@@ -38,6 +38,8 @@ static inline tn_value *tn_im_einsum(tn_import *im, const char *equation, tn_val
   tn_import_set_str(node, "equation", equation);
   return node->out[0];
 }
+/* Bytes that hold 8 / bits numbers each, the lowest first, as bytes of one number along the last axis. */
+tn_value *tn_im_unpack(tn_import *im, tn_value *bytes, int64_t bits);
 /* The importer's end: output i is v. */
 static inline tn_status tn_im_done(tn_import *im, tn_value *v) {
   TN_TRY(tn_import_check_used(im));

@@ -77,8 +77,7 @@ static tn_status msq_concat(tn_import *im) {
   return tn_im_done(im, msq_back(im, node->out[0], im->in[0], im->in[1], im->in[2]));
 }
 
-/* Bytes that hold 8 / bits numbers each, the lowest first, as bytes of one number along the last axis. */
-static tn_value *msq_unpack(tn_import *im, tn_value *bytes, int64_t bits) {
+tn_value *tn_im_unpack(tn_import *im, tn_value *bytes, int64_t bits) {
   const int n = (int)(8 / bits);
   tn_value *parts[4];
   tn_value *const mask = tn_im2(im, "cast_like", tn_im_int(im, (1 << bits) - 1), bytes);
@@ -92,7 +91,9 @@ static tn_value *msq_unpack(tn_import *im, tn_value *bytes, int64_t bits) {
   tn_import_set_int(both, "axis", -1);
   tn_node *const shape = tn_import_node(im, "shape", both->out, 1, 1); /* [..., c, n] -> [..., n * c] */
   tn_import_set_int(shape, "end", -2);
-  tn_value *const dims[2] = {shape->out[0], tn_im_int(im, -1)};
+  tn_node *const last = tn_import_node(im, "shape", &bytes, 1, 1);
+  tn_import_set_int(last, "start", -1);
+  tn_value *const dims[2] = {shape->out[0], tn_im2(im, "mul", last->out[0], tn_im_int(im, n))};
   tn_node *const to = tn_import_node(im, "concat", dims, 2, 1);
   tn_import_set_int(to, "axis", 0);
   return tn_im2(im, "reshape", both->out[0], to->out[0]);
@@ -158,11 +159,11 @@ static tn_value *msq_rows(tn_import *im, const msq_table *t, tn_value *x, tn_val
 static tn_value *msq_by_blocks(tn_import *im, const msq_table *t) {
   tn_value *x = msq_rows(im, t, im->in[0], t->index), *const scales = msq_rows(im, t, im->in[2], t->index);
   tn_value *zero = tn_im_in(im, 3) ? msq_rows(im, t, im->in[3], t->index) : NULL;
-  if (t->is_packed) x = msq_unpack(im, x, t->bits);
+  if (t->is_packed) x = tn_im_unpack(im, x, t->bits);
   if (t->is_packed && zero) { /* the last byte may hold more numbers than there are blocks */
     tn_node *const n = tn_import_node(im, "shape", &scales, 1, 1);
     tn_import_set_int(n, "start", -1);
-    tn_value *const in[4] = {msq_unpack(im, zero, t->bits), tn_im_int(im, 0), n->out[0], tn_im_int(im, -1)};
+    tn_value *const in[4] = {tn_im_unpack(im, zero, t->bits), tn_im_int(im, 0), n->out[0], tn_im_int(im, -1)};
     zero = tn_import_node(im, "slice", in, 4, 1)->out[0];
   }
   if (t->is_bytes && !zero) {

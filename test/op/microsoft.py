@@ -3,7 +3,7 @@
 import ml_dtypes
 import numpy as np
 
-from _both import check, finish, ints, real
+from _both import check, finish, ints, real, rng
 
 for b, s in ((1, 1), (2, 5)):
     x, skip = real(b, s, 8), real(b, s, 8)
@@ -113,5 +113,18 @@ for rotary in (0, 1):
         check("packed", "GroupQueryAttention", packed + extra, outputs=3, num_heads=4, kv_num_heads=2, do_rotary=rotary)
         token = [("q", real(b, 1, 64)), ("k", real(b, 1, 32)), ("v", real(b, 1, 32)), ("pk", real(b, 2, 5, 16)), ("pv", real(b, 2, 5, 16)), ("n", np.full(b, 5, "i4")), ("t", np.array(6, "i4"))]
         check("token", "GroupQueryAttention", token + extra, outputs=3, num_heads=4, kv_num_heads=2, do_rotary=rotary, rotary_interleaved=rotary)
+
+# The same over caches of integers: the new rows are rounded to them first.
+for bits, kind in ((8, "i1"), (4, "u1")):
+    for how in ("PER_TENSOR", "PER_CHANNEL"):
+        scales = [np.array([0.05 if bits == 8 else 0.4], "f4") if how == "PER_TENSOR" else rng.uniform(0.02, 0.5, (1, 2, 1, 16)).astype("f4") for _ in range(2)]
+        for rotary in (0, 1):
+            for past, s in ((0, 3), (4, 1)):
+                cache = lambda: ints(-50, 50, 2, 2, past, 16, dtype="i1") if bits == 8 else ints(0, 256, 2, 2, past, 8, dtype="u1")
+                turn = [("cos", real(9, 8)), ("sin", real(9, 8))] if rotary else [("cos", None), ("sin", None)]
+                tail = [("pk", cache()), ("pv", cache()), ("n", np.full(2, past + s - 1, "i4")), ("t", np.array(past + s, "i4"))] + turn + [("p", None), ("b", None), ("h", None), ("ks", scales[0]), ("vs", scales[1])]
+                given = dict(outputs=3, num_heads=4, kv_num_heads=2, do_rotary=rotary, k_quant_type=how, v_quant_type=how, kv_cache_bit_width=bits)
+                check("%s of %d bits, past %d" % (how, bits, past), "GroupQueryAttention", [("q", real(2, s, 64)), ("k", real(2, s, 32)), ("v", real(2, s, 32))] + tail, **given)
+                check("packed, %s of %d bits, past %d" % (how, bits, past), "GroupQueryAttention", [("q", real(2, s, 128)), ("k", None), ("v", None)] + tail, rotary_interleaved=rotary, **given)
 
 finish()
