@@ -144,9 +144,19 @@ static void plan_give_back(tn_planner *w, uint32_t node) {
   plan_bin_add(w, node);
 }
 
-/* In order of birth. Returns the bytes needed. */
-static size_t plan_by_birth(tn_planner *w, tn_interval_plan *b, uint32_t n, const uint32_t *by_first,
-                            const uint32_t *by_last) {
+typedef struct plan_lives {
+  uint64_t least, most;
+} plan_lives;
+
+static bool plan_is_in(plan_lives lives, const tn_interval_plan *x) {
+  const uint64_t ticks = (uint64_t)x->last - x->first;
+  return x->bytes && ticks >= lives.least && ticks < lives.most;
+}
+
+/* Those that live for at least `least` and less than `most` ticks, in order of birth: offsets from `base` on into
+ * `other`. Returns the bytes needed. */
+static size_t plan_by_birth(tn_planner *w, const tn_interval_plan *b, uint32_t n, const uint32_t *by_first,
+                            const uint32_t *by_last, plan_lives lives, size_t base) {
   uint32_t dead = 0;
   memset(w->bins, 0, sizeof w->bins);
   memset(w->filled, 0, sizeof w->filled);
@@ -154,14 +164,11 @@ static size_t plan_by_birth(tn_planner *w, tn_interval_plan *b, uint32_t n, cons
   w->spare = w->top = 0;
   for (uint32_t i = 0; i < n; i++) {
     const uint32_t now = by_first[i];
-    while (dead < n && b[by_last[dead]].last < b[now].first) {
-      if (b[by_last[dead]].bytes) plan_give_back(w, w->node_of[by_last[dead]]);
-      dead++;
-    }
-    b[now].offset = 0;
-    if (b[now].bytes == 0) continue;
+    if (!plan_is_in(lives, &b[now])) continue;
+    for (; dead < n && b[by_last[dead]].last < b[now].first; dead++)
+      if (plan_is_in(lives, &b[by_last[dead]])) plan_give_back(w, w->node_of[by_last[dead]]);
     w->node_of[now] = plan_take(w, b[now].bytes);
-    b[now].offset = w->nodes[w->node_of[now]].offset;
+    w->other[now] = base + w->nodes[w->node_of[now]].offset;
   }
   return w->top ? w->nodes[w->top].offset + w->nodes[w->top].bytes : 0;
 }
@@ -231,16 +238,37 @@ static void plan_promote(tn_planner *w, const tn_interval_plan *b, uint32_t n, s
   }
 }
 
+static bool plan_is_tight(size_t peak, size_t live) { return peak - live <= live / 20; }
+
+static size_t plan_keep(const tn_planner *w, tn_interval_plan *b, uint32_t n, size_t other, size_t peak) {
+  if (other >= peak) return peak;
+  for (uint32_t i = 0; i < n; i++) b[i].offset = b[i].bytes ? w->other[i] : 0;
+  return other;
+}
+
+/* In order of birth; where that wastes memory, those that live long lie below the others, which they would cut apart:
+ * several lengths are tried. */
+static size_t plan_by_lives(tn_planner *w, tn_interval_plan *b, uint32_t n, const uint32_t *by_first,
+                            const uint32_t *by_last, size_t live) {
+  const plan_lives all = {0, UINT64_MAX};
+  size_t peak = plan_keep(w, b, n, plan_by_birth(w, b, n, by_first, by_last, all, 0), SIZE_MAX);
+  for (uint64_t length = 16; length < (UINT64_C(1) << 32) && !plan_is_tight(peak, live); length *= 8) {
+    const size_t base = plan_by_birth(w, b, n, by_first, by_last, (plan_lives){length, UINT64_MAX}, 0);
+    if (base == 0) break;
+    const size_t rest = plan_by_birth(w, b, n, by_first, by_last, (plan_lives){0, length}, base);
+    peak = plan_keep(w, b, n, base + rest, peak);
+  }
+  return peak;
+}
+
 /* Improves the plan while it is more than a twentieth above what nothing can beat, in about a millisecond. */
 static size_t plan_improve(tn_planner *w, tn_interval_plan *b, uint32_t n, size_t peak, size_t live) {
   const uint32_t fit = PLAN_SMALL * PLAN_SMALL / (n * n), rounds = fit < PLAN_ROUNDS ? fit : PLAN_ROUNDS;
-  for (uint32_t round = 0; round < rounds && peak - live > live / 20; round++) {
+  for (uint32_t round = 0; round < rounds && !plan_is_tight(peak, live); round++) {
     if (round < PLAN_N_ORDERS) plan_sort(b, (plan_order)round, w->order, n);
     const size_t other = plan_place(w, b, n);
     if (round >= PLAN_N_ORDERS - 1) plan_promote(w, b, n, other);
-    if (other >= peak) continue;
-    peak = other;
-    for (uint32_t i = 0; i < n; i++) b[i].offset = w->other[i];
+    peak = plan_keep(w, b, n, other, peak);
   }
   return peak;
 }
@@ -262,7 +290,7 @@ bool tn_plan_offsets(tn_planner *w, tn_interval_plan *buffers, uint32_t n, const
   for (uint32_t i = 0; i < n; i++)
     if (!tn_add_size(sum, buffers[i].bytes, &sum)) return false;
   *out_live = tn_plan_live(buffers, n, by_first, by_last);
-  *out_peak = plan_by_birth(w, buffers, n, by_first, by_last);
+  *out_peak = plan_by_lives(w, buffers, n, by_first, by_last, *out_live);
   if (n > 0 && n <= PLAN_SMALL) *out_peak = plan_improve(w, buffers, n, *out_peak, *out_live);
   return true;
 }

@@ -81,8 +81,29 @@ static void map_task(void *arg, int64_t begin, int64_t end, int worker) {
   }
 }
 
+static bool map_has_dims(const tn_karg *a, const tn_karg *out) {
+  if (a->rank != out->rank) return false;
+  for (int d = 0; d < a->rank; d++)
+    if (a->dims[d] != out->dims[d]) return false;
+  return true;
+}
+
+/* The common case without preparation: few elements, every operand has the dims of the result or one element. */
+static bool map_small(const tn_map *m, const tn_karg *const *in, const tn_karg *out) {
+  const void *src[TN_MAP_MAX_IN] = {NULL};
+  int64_t step[TN_MAP_MAX_IN] = {0};
+  if (out->count > MAP_GRAIN || out->dtype != m->out) return false;
+  for (int i = 0; i < m->n_in; i++) {
+    if (in[i]->dtype != m->in[i] || (in[i]->count != 1 && !map_has_dims(in[i], out))) return false;
+    src[i] = in[i]->data;
+    step[i] = in[i]->count != 1;
+  }
+  m->fn(src, step, out->data, out->count, m->param);
+  return true;
+}
+
 tn_status tn_k_map(tn_kcall *k, const tn_map *m, const tn_karg *const *in, tn_karg *out) {
-  if (out->count == 0) return TN_OK;
+  if (out->count == 0 || map_small(m, in, out)) return TN_OK;
   map_job j = {.map = m, .rank = out->rank, .out = out->data, .out_dtype = out->dtype};
   j.out_size = (size_t)tn_dtype_bits(out->dtype) / 8;
   j.widen = out->dtype != m->out;

@@ -110,6 +110,26 @@ TEST(residual_chain_is_tight) {
   workspace_drop(&w);
 }
 
+/* Stretches of buffers of one size each; a small result of every stretch lives on through the next: it must not cut the
+ * room that a larger stretch needs. */
+TEST(small_results_that_live_long) {
+  enum { STRETCHES = 40, LENGTH = 50, N = STRETCHES * LENGTH };
+  workspace w;
+  workspace_init(&w, N);
+  for (uint32_t i = 0; i < N; i++) {
+    const bool is_result = i % LENGTH == LENGTH - 1;
+    w.b[i].first = i;
+    const uint32_t end = i - i % LENGTH + LENGTH - 1;
+    w.b[i].last = is_result ? i + LENGTH + 1 : i + 3 < end ? i + 3 : end;
+    w.b[i].bytes = is_result ? 64 : (size_t)6400 * (1 + (i / LENGTH * 7) % 16);
+  }
+  size_t peak = 0, live = 0;
+  CHECK(workspace_plan(&w, N, &peak, &live));
+  check_plan(w.b, N, peak, live);
+  if (!CHECK((double)peak <= 1.05 * (double)live)) printf("  %zu for %zu\n", peak, live);
+  workspace_drop(&w);
+}
+
 TEST(many_buffers_in_linear_time) {
   enum { N = 200000 };
   workspace w;
