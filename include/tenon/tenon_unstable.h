@@ -132,6 +132,9 @@ typedef struct tn_profile_row {
   int64_t calls, ns;
 } tn_profile_row;
 size_t tn_session_profile_rows(const tn_session *s, const tn_profile_row **out);
+/* Called after each kernel step with its beginning (tn_clock_ns) and time; NULL: nobody. */
+typedef void (*tn_step_fn)(void *arg, const char *label, const char *kernel, int64_t begin_ns, int64_t ns);
+void tn_session_trace(tn_session *s, tn_step_fn fn, void *arg);
 
 /* Tensor files of ONNX's test data: TensorProto, SequenceProto, OptionalProto by the kind of the value they are for. */
 typedef struct tn_test_tensor tn_test_tensor;

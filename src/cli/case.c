@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "cli/types.h"
 
@@ -197,13 +199,49 @@ static void case_run_sets(tn_case *c, const tn_case_options *o, tn_program *p) {
   if (session) tn_session_release(session);
 }
 
-void tn_case_run(tn_case *c, const tn_case_options *o) {
+/* In a process of its own: compiles and saves. True when there is a program in the file; else compiling again says why
+ * not. */
+static bool case_save_elsewhere(const tn_case *c, const tn_case_options *o, const char *file) {
+  int status = 0;
+  const pid_t child = fork();
+  if (child == 0) {
+    tn_program *p = NULL;
+    const bool ok = tn_compile_file(tn_cli_print("%s/model.onnx", c->path), &o->compile, &p, NULL) == TN_OK &&
+                    tn_program_save(p, file, NULL) == TN_OK;
+    _exit(ok ? 0 : 1);
+  }
+  return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+/* The case's program, NULL when it is decided without. */
+static tn_program *case_program(tn_case *c, const tn_case_options *o) {
   tn_program *p = NULL;
   tn_report *report = NULL;
+  const char *const folder = getenv("TMPDIR");
+  char *const file = tn_cli_print("%s/tenon-case-XXXXXX", folder && folder[0] ? folder : P_tmpdir);
+  const int handle = o->is_through_program ? mkstemp(file) : -1;
+  const bool is_saved = handle >= 0 && case_save_elsewhere(c, o, file);
+  const tn_status s = is_saved ? tn_program_load_file(file, &p, &report)
+                               : tn_compile_file(tn_cli_print("%s/model.onnx", c->path), &o->compile, &p, &report);
+  if (handle >= 0) {
+    close(handle);
+    unlink(file);
+  }
+  if (!case_go_on(c, s, report, is_saved ? "load" : "compile")) return NULL;
+  if (o->is_through_program && !is_saved) { /* it compiles here, but was not saved there */
+    c->verdict = TN_VERDICT_FAIL;
+    c->why = "the program could not be saved";
+    tn_program_free(p);
+    return NULL;
+  }
+  return p;
+}
+
+void tn_case_run(tn_case *c, const tn_case_options *o) {
   c->verdict = TN_VERDICT_PASS;
   c->why = NULL;
-  const tn_status s = tn_compile_file(tn_cli_print("%s/model.onnx", c->path), &o->compile, &p, &report);
-  if (!case_go_on(c, s, report, "compile")) return;
+  tn_program *const p = case_program(c, o);
+  if (!p) return;
   case_run_sets(c, o, p);
   tn_program_free(p);
 }

@@ -22,6 +22,7 @@ typedef struct tn_case_options {
   tn_tolerance tolerance;
   tn_compile_options compile;
   int threads;
+  bool is_through_program; /* compiled and saved by one process, loaded and run by another */
 } tn_case_options;
 
 const char *tn_verdict_text(tn_verdict v); /* "pass" */

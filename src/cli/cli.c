@@ -124,3 +124,16 @@ int tn_cli_finish(tn_status s, tn_report *r, tn_blob *text, const char *path) {
   const int code = tn_cli_report(s, r);
   return s == TN_OK ? tn_cli_deliver(text, path) : code;
 }
+
+int64_t tn_cli_read_size(const char *text) {
+  char *end;
+  const long long n = strtoll(text, &end, 10);
+  static const struct {
+    const char *name;
+    int64_t by;
+  } units[] = {{"", 1},      {"KiB", 1024},   {"MiB", 1048576},  {"GiB", 1073741824},
+               {"KB", 1000}, {"MB", 1000000}, {"GB", 1000000000}};
+  for (size_t i = 0; end != text && n > 0 && i < TN_CLI_COUNT(units); i++)
+    if (strcmp(end, units[i].name) == 0) return n <= INT64_MAX / units[i].by ? (int64_t)n * units[i].by : -1;
+  return -1;
+}

@@ -55,4 +55,7 @@ int tn_cli_deliver(tn_blob *b, const char *path);
 /* Both: the report of a tool, and its text when it was made. */
 int tn_cli_finish(tn_status s, tn_report *r, tn_blob *text, const char *path);
 
+/* "8GiB", "512MiB", "1000": bytes; -1 when it is no size. */
+int64_t tn_cli_read_size(const char *text);
+
 #endif

@@ -1,22 +1,5 @@
 /* tenon cost: operations and bytes. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "cli/options.h"
-
-/* "8GiB", "512MiB", "1000": bytes; -1 when it is no size. */
-static int64_t cost_read_size(const char *text) {
-  char *end;
-  const long long n = strtoll(text, &end, 10);
-  static const struct {
-    const char *name;
-    int64_t by;
-  } units[] = {{"", 1},      {"KiB", 1024},   {"MiB", 1048576},  {"GiB", 1073741824},
-               {"KB", 1000}, {"MB", 1000000}, {"GB", 1000000000}};
-  for (size_t i = 0; end != text && n > 0 && i < TN_CLI_COUNT(units); i++)
-    if (strcmp(end, units[i].name) == 0) return n <= INT64_MAX / units[i].by ? (int64_t)n * units[i].by : -1;
-  return -1;
-}
 
 int tn_cmd_cost(int argc, char **argv) {
   tn_compile_flags flags = {0};
@@ -41,7 +24,7 @@ int tn_cmd_cost(int argc, char **argv) {
   const char *model;
   const int status = tn_options_parse_model("cost", about, options, TN_CLI_COUNT(options), argc, argv, &model);
   if (status != TN_OPTIONS_GO_ON) return status;
-  const int64_t bytes = memory ? cost_read_size(memory) : 0;
+  const int64_t bytes = memory ? tn_cli_read_size(memory) : 0;
   if (bytes < 0 || !memory != !vary) {
     tn_cli_error(bytes < 0 ? "--max-memory: '%s' is no size" : "--max-memory and --vary go together%s",
                  bytes < 0 ? memory : "");

@@ -5,13 +5,14 @@
 
 #include "cli/inputs.h"
 #include "cli/outputs.h"
+#include "cli/trace.h"
 
 enum { RUN_MAX_ROWS = 20 };
 
 typedef struct run_args {
   tn_compile_flags flags;
   tn_texts inputs, dims;
-  const char *model, *output, *compare;
+  const char *model, *output, *compare, *trace, *max_memory;
   int64_t seed, repeat, threads;
   bool is_profiled, is_json;
 } run_args;
@@ -24,6 +25,7 @@ typedef struct run_state {
   tn_feeds feeds;
   int64_t first_ns, min_ns, median_ns, compile_ns;
   tn_divergence divergence;
+  tn_trace trace;
 } run_state;
 
 static int run_parse(int argc, char **argv, run_args *a) {
@@ -46,6 +48,11 @@ static int run_parse(int argc, char **argv, run_args *a) {
        .arg = "oracle",
        .text = &a->compare,
        .help = "check every step against its operator's definition in double precision"},
+      {.name = "max-memory",
+       .arg = "BYTES",
+       .text = &a->max_memory,
+       .help = "a run that needs more fails (8GiB, 512MiB)"},
+      {.name = "trace", .arg = "FILE", .text = &a->trace, .help = "write every step in the Chrome trace format"},
       {.name = "profile", .flag = &a->is_profiled, .help = "table of the steps that take longest"},
       {.name = "json", .flag = &a->is_json, .help = "print JSON"},
       TN_COMPILE_ROWS(a->flags),
@@ -70,13 +77,20 @@ static int run_parse(int argc, char **argv, run_args *a) {
     tn_cli_error(a->threads > 1024 ? "--threads is at most 1024" : "--compare takes 'oracle'");
     return TN_EXIT_USAGE;
   }
+  if (a->max_memory && tn_cli_read_size(a->max_memory) < 0) {
+    tn_cli_error("--max-memory: '%s' is no size", a->max_memory);
+    return TN_EXIT_USAGE;
+  }
   return TN_OPTIONS_GO_ON;
 }
 
 static int run_create(run_state *s) {
   const run_args *const a = s->args;
   const tn_compile_options o = tn_compile_flags_get(&a->flags);
-  const tn_session_options so = {.size = sizeof so, .threads = (int)a->threads, .seed = (uint64_t)a->seed};
+  const tn_session_options so = {.size = sizeof so,
+                                 .threads = (int)a->threads,
+                                 .seed = (uint64_t)a->seed,
+                                 .max_memory = a->max_memory ? tn_cli_read_size(a->max_memory) : 0};
   tn_report *report = NULL;
   const int64_t begin = tn_clock_ns();
   const tn_status compiled = tn_compile_file(a->model, &o, &s->program, &report);
@@ -123,12 +137,14 @@ static int run_times(run_state *s) {
   int64_t *const times = tn_cli_alloc(n, sizeof *times);
   tn_report *report = NULL;
   tn_status status = s->args->is_profiled ? tn_session_profile(s->session, 1) : TN_OK;
+  if (s->args->trace) tn_session_trace(s->session, tn_trace_step, &s->trace);
   for (size_t i = 0; i < n && status == TN_OK; i++) {
     tn_report_release(report);
     report = NULL;
     const int64_t begin = tn_clock_ns();
     status = tn_session_run(s->session, &report);
     times[i] = tn_clock_ns() - begin;
+    if (s->args->trace) tn_trace_step(&s->trace, "run", NULL, begin, times[i]);
   }
   s->first_ns = times[0];
   qsort(times, n, sizeof *times, run_order);
@@ -299,6 +315,7 @@ static int run_all(run_state *s) {
   else
     run_print(s);
   if (s->args->output) status = run_save(s);
+  if (status == TN_EXIT_OK && s->args->trace) status = tn_trace_write(&s->trace, s->args->trace);
   if (status == TN_EXIT_OK && s->oracle && s->divergence.failed > 0) {
     tn_cli_error("%s", s->divergence.first ? s->divergence.first : "a step differs from the oracle");
     status = TN_EXIT_FAILED;

@@ -550,12 +550,20 @@ static tn_status session_on_step(void *arg, uint32_t step, const tn_kcall *call,
     s->rows[step].calls++;
     s->rows[step].ns += ns;
   }
+  if (s->trace)
+    s->trace(s->trace_arg, s->program->steps[step].label, s->program->steps[step].kernel, tn_now_ns() - ns, ns);
   if (s->is_finite_checked) TN_TRY(session_check_finite(s, step, call, err));
   return s->hook ? s->hook(s->hook_arg, step, call, ns, err) : TN_OK;
 }
 
 static void session_update_hook(tn_session *s) {
-  tn_rt_set_hook(s->rt, s->rows || s->hook || s->is_finite_checked ? session_on_step : NULL, s);
+  tn_rt_set_hook(s->rt, s->rows || s->hook || s->trace || s->is_finite_checked ? session_on_step : NULL, s);
+}
+
+void tn_session_trace(tn_session *s, tn_step_fn fn, void *arg) {
+  s->trace = fn;
+  s->trace_arg = arg;
+  session_update_hook(s);
 }
 
 void tn_session_listen(tn_session *s, tn_rt_hook hook, void *arg) {

@@ -1,6 +1,7 @@
 /* `tenon cost`: what a model computes and moves, as formulas of its symbols (pass/cost.h), and evaluated. A body counts
  * as often as it runs at most, of branches the one that counts most. Live bytes are those of the values that are still
  * needed, in program order of the main graph; constants are parameters, not live bytes. */
+#include "driver/plan_tool.h"
 #include "driver/shapes.h"
 #include "driver/tool.h"
 #include "ir/op.h"
@@ -30,6 +31,7 @@ typedef struct cost {
   bool unknown_rounds;
   tn_cost of;
   tn_cost_sizes sizes;
+  const tn_plan_totals *planned;
 } cost;
 
 static tn_sym cost_int(const cost *c, int64_t v) { return tn_sym_int(c->syms, v); }
@@ -201,6 +203,24 @@ static void cost_put(cost *c, tn_text *t, const char *label, tn_sym e) {
   tn_text_addz(t, "\n");
 }
 
+/* What the program's buffers take: after rewriting, in place and views counted, each rounded up to 64 bytes. */
+static void cost_put_planned(const cost *c, tn_text *t) {
+  if (c->planned->formula.len == 0) return;
+  tn_text_printf(t, "planned bytes: %s", c->planned->formula.text);
+  if (c->planned->bytes >= 0 && c->dims) tn_text_printf(t, " = %lld", (long long)c->planned->bytes);
+  tn_text_addz(t, "\n");
+}
+
+static void cost_put_planned_field(const cost *c, tn_text *t) {
+  if (c->planned->formula.len == 0) return;
+  tn_text_addz(t, ",\n \"planned_bytes\": {\"formula\": ");
+  tn_text_json(t, (tn_str){c->planned->formula.text, c->planned->formula.len});
+  if (c->planned->bytes >= 0)
+    tn_text_printf(t, ", \"value\": %lld}", (long long)c->planned->bytes);
+  else
+    tn_text_addz(t, ", \"value\": null}");
+}
+
 static void cost_put_text(cost *c, tn_text *t) {
   for (size_t i = 0; i < c->rows.n; i++) {
     const cost_row *const row = &c->rows.at[i];
@@ -216,6 +236,7 @@ static void cost_put_text(cost *c, tn_text *t) {
   cost_put(c, t, "flops", cost_all(c).flops);
   cost_put(c, t, "bytes moved", cost_all(c).bytes);
   cost_put(c, t, "largest live bytes", cost_peak(c));
+  cost_put_planned(c, t);
   if (c->of.unknown) tn_text_addz(t, "values whose rank only the run knows are left out\n");
   if (c->unknown_rounds) tn_text_addz(t, "bodies whose rounds only the run knows count once\n");
 }
@@ -252,6 +273,7 @@ static void cost_put_json(cost *c, tn_text *t) {
   cost_put_field(c, t, "bytes", cost_all(c).bytes);
   tn_text_addz(t, ",\n ");
   cost_put_field(c, t, "live_bytes", cost_peak(c));
+  cost_put_planned_field(c, t);
 }
 
 static tn_status cost_print(cost *c) {
@@ -299,7 +321,12 @@ tn_status tn_tool_cost(const char *path, const tn_compile_options *o, const char
                                 .stop_after = "infer",
                                 .max_edits = -1,
                                 .keeps_unknown = true};
-  cost c = {.dims = dims, .vary = vary, .max_memory = max_memory, .json = json != 0, .out = out};
+  tn_plan_totals planned;
+  cost c = {.dims = dims, .vary = vary, .max_memory = max_memory, .json = json != 0, .out = out, .planned = &planned};
   *out = (tn_blob){0};
-  return tn_tool_finish(&compilation, tn_compilation_run(&compilation, &q), cost_inside, &c, out_report);
+  (void)tn_plan_totals_find(path, o, dims, &planned); /* what cannot be compiled has costs all the same */
+  const tn_status status =
+      tn_tool_finish(&compilation, tn_compilation_run(&compilation, &q), cost_inside, &c, out_report);
+  tn_blob_free(&planned.formula);
+  return status;
 }

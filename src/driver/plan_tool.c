@@ -5,6 +5,7 @@
 #include "driver/shapes.h"
 #include "driver/sums.h"
 #include "driver/tool.h"
+#include "pass/cost.h"
 
 enum { PLAN_TOOL_ALIGN = 64, PLAN_TOOL_SLACK = 20 /* as rt/layout.c */, PLAN_TOOL_MOST_NAMES = 4 };
 
@@ -17,8 +18,7 @@ typedef struct plan_tool {
   const tn_plan *plan;
   tn_value **values;
   uint32_t *first_value, *next_value; /* of a buffer, 1 + id; 0: none */
-  bool *given;
-  int64_t *value;
+  tn_cost_sizes sizes;
   tn_text text;
   /* The buffers of a region, by number. */
   const tn_region *region;
@@ -30,12 +30,6 @@ typedef struct plan_tool {
   bool has_sizes; /* `at` has sizes and offsets */
   size_t peak, live;
 } plan_tool;
-
-static bool plan_tool_env(void *arg, uint32_t symbol, int64_t *out) {
-  const plan_tool *p = arg;
-  *out = p->value[symbol];
-  return p->given[symbol];
-}
 
 static void plan_tool_collect(plan_tool *p, const tn_region *region) {
   tn_arena *const a = &p->ctx->arena;
@@ -78,7 +72,7 @@ static bool plan_tool_sizes(plan_tool *p) {
   size_t sum = 0;
   for (uint32_t i = 0; i < p->n; i++) {
     int64_t bytes = 0;
-    if (tn_sym_eval(p->syms, p->bytes[i], plan_tool_env, p, &bytes) != TN_OK) return false;
+    if (!tn_cost_value(&p->sizes, p->bytes[i], &bytes)) return false;
     if (!tn_align_size(bytes > 0 ? (size_t)bytes : 0, PLAN_TOOL_ALIGN, &p->at[i].bytes)) return false;
     if (!tn_add_size(sum, p->at[i].bytes, &sum)) return false;
   }
@@ -306,12 +300,11 @@ static tn_status plan_tool_inside(tn_compilation *c, void *arg) {
   p->ctx = &c->ctx;
   p->syms = c->graph->syms;
   p->plan = c->pass.plan;
-  p->given = TN_NEW_ARRAY(&p->ctx->arena, bool, tn_sym_n_symbols(p->syms) + 1);
-  p->value = TN_NEW_ARRAY(&p->ctx->arena, int64_t, tn_sym_n_symbols(p->syms) + 1);
+  p->sizes = tn_cost_sizes_new(p->syms, &p->ctx->arena);
   tn_text_init(&p->text, &p->ctx->arena);
   TN_TRY(tn_tool_values(c->graph, &p->values));
   plan_tool_list_values(p, c->graph);
-  TN_TRY(tn_tool_read_dims(p->ctx, p->syms, p->dims, p->given, p->value));
+  TN_TRY(tn_cost_sizes_read(&p->sizes, p->ctx, p->dims));
   TN_TRY(plan_tool_region(p, c->graph->main));
   if (p->totals) return TN_OK;
   if (p->svg) TN_TRY(plan_tool_draw(p));

@@ -24,7 +24,9 @@ struct tn_session {
   /* Profile: one row per step, NULL while off. */
   tn_profile_row *rows;
   size_t n_rows;
-  /* A second listener (the oracle). */
+  tn_step_fn trace; /* another listener */
+  void *trace_arg;
+  /* A further listener (the oracle). */
   tn_rt_hook hook;
   void *hook_arg;
 };

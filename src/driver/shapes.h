@@ -10,7 +10,5 @@ const char *tn_tool_where(tn_ctx *ctx, const tn_node *node);
 TN_MUST_CHECK tn_status tn_tool_values(tn_graph *g, tn_value ***out);
 /* Where a symbol's number comes from, in words; NULL when nothing tells it. */
 const char *tn_tool_symbol_from(tn_graph *g, tn_value *const *values, const tn_symbol *s);
-/* "B=8,S=128" (NULL is fine) into arrays by symbol. */
-TN_MUST_CHECK tn_status tn_tool_read_dims(tn_ctx *ctx, tn_symtab *syms, const char *dims, bool *given, int64_t *value);
 
 #endif

@@ -110,15 +110,6 @@ static bool layout_is_apart(const tn_rt_session *s, uint32_t region) {
 }
 #endif
 
-/* A shape that is larger than those before is followed by others: room that is not touched costs nothing. */
-static bool layout_grow(tn_rt_session *s, tn_rt_region *r) {
-  size_t room;
-  const bool is_growing = r->arena.ptr && r->arena.bytes < r->arena_bytes && s->max_memory == 0;
-  if (is_growing && tn_add_size(r->arena_bytes, r->arena_bytes / 4, &room) && tn_rt_grow(s, &r->arena, room, 0))
-    return true;
-  return tn_rt_grow(s, &r->arena, r->arena_bytes, 0);
-}
-
 static tn_status layout_place(tn_rt_session *s, uint32_t region, tn_error *err) {
   tn_rt_region *r = &s->regions[region];
   if (!layout_buffer_bytes(s, region) || !layout_offsets(s, region))
@@ -126,7 +117,7 @@ static tn_status layout_place(tn_rt_session *s, uint32_t region, tn_error *err) 
 #ifdef TN_DEBUG
   TN_ASSERT(layout_is_apart(s, region));
 #endif
-  if (!layout_grow(s, r)) return layout_no_memory(s, region, err);
+  if (!tn_rt_grow(s, &r->arena, r->arena_bytes, 0)) return layout_no_memory(s, region, err);
   for (uint32_t i = region + 1; i < s->p->n_regions; i++) s->regions[i].is_planned = false; /* may be inside */
   return TN_OK;
 }
