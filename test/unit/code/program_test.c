@@ -185,7 +185,7 @@ static void sink_write(void *arg, const char *text, size_t n) {
 
 TEST(text) {
   static const char *const want =
-      "program 2, 2 slots, hand.onnx\n"
+      "program 3, 2 slots, hand.onnx\n"
       "input v0 a f32[N,2]\n"
       "input v1 b f32[N,2]\n"
       "output v5 y f32[N,2]\n"
