@@ -131,7 +131,7 @@ fault("runtime", "CastLike", when=lambda g: g.attrs.get("round_mode", "up") != "
 single("runtime", "Gelu", "Attention", "DFT", "STFT", "HammingWindow", "HannWindow", "BlackmanWindow", "SoftmaxCrossEntropyLoss", "GroupNormalization",
        "LayerNormalization", "RMSNormalization", "GridSample", "Resize")
 single("reference", "Gelu", "BatchNormalization", "Attention", "GroupNormalization", "LayerNormalization", "RMSNormalization")
-single("reference", "Resize", reason="positions are computed in double; Tenon and ONNX Runtime take float, which decides the nearest")
+single("reference", "Resize", "GridSample", reason="positions are computed in double; Tenon and ONNX Runtime take float, which decides the nearest")
 fault("reference", "Trilu", when=row_type("string"), reason="strings are padded with '0'")
 fault("reference", "GlobalMaxPool", when=lambda g: of(g, "x0").ndim != 4, reason="takes the wrong axes, but for two spatial ones")
 fault("reference", "LRN", reason="runs over as many channels as there are images")
