@@ -52,12 +52,13 @@ fault("runtime", "LinearRegressor", "TreeEnsemble", "TreeEnsembleRegressor", whe
       reason="the softmax of one score is 1, not the score")
 fault("runtime", "TreeEnsemble", "TreeEnsembleRegressor", when=lambda g: g.attrs.get("post_transform") in ("LOGISTIC", 2) and one_target(g),
       reason="of one score the transform is not done")
-fault("runtime", "LinearRegressor", when=lambda g: g.attrs.get("post_transform") in ("LOGISTIC", "PROBIT") and one_target(g) and "intercepts" not in g.attrs,
-      reason="of one score without intercepts the transform is not done")
+fault("runtime", "LinearRegressor", when=lambda g: g.attrs.get("post_transform") in ("LOGISTIC", "PROBIT") and one_target(g),
+      reason="of one score the transform is not done")
 fault("runtime", *TREES, when=lambda g: g.unlike_nan, reason="a missing value goes to the true branch of BRANCH_NEQ, whatever nodes_missing_value_tracks_true says")
 fault("reference", "TreeEnsemble", when=lambda g: g.unlike_nan, reason="a missing value goes to the true branch of BRANCH_NEQ, whatever nodes_missing_value_tracks_true says")
 fault("reference", "TreeEnsembleRegressor", when=lambda g: g.partial and g.attrs.get("aggregate_function") in ("MIN", "MAX"), reason="a target without a vote is the largest float")
-fault("reference", "TreeEnsembleClassifier", when=lambda g: g.attrs.get("post_transform") == "PROBIT", reason="the label is chosen after the transform, where scores outside (0, 1) are NaN")
+fault("reference", "TreeEnsembleClassifier", when=lambda g: g.attrs.get("post_transform") in ("PROBIT", "SOFTMAX_ZERO"),
+      reason="the label is chosen after the transform, where scores outside (0, 1) are NaN, or 0 stays 0")
 fault("reference", "TreeEnsemble", when=lambda g: g.attrs.get("post_transform", 0) != 0, reason="the transform is not done, or done again")
 fault("reference", "StringNormalizer", reason="only the words are folded, not the stop words; accents, and white space at the ends of words, are taken away")
 fault("reference", "LinearRegressor", "SVMRegressor", "TreeEnsembleRegressor", when=lambda g: g.t_first() != NAMES["float"],
