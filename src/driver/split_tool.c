@@ -33,6 +33,15 @@ static void split_put_values(const split_tool *s, tn_text *t, const char *label,
   }
 }
 
+/* At the first of its nodes. */
+static void split_put_composite(const split_tool *s, tn_text *t, const tn_node *node) {
+  const tn_part_composite *c = s->set->composite_of[node->id];
+  if (!c || c->nodes[0] != node) return;
+  tn_text_printf(t, "  composite %s:", c->name);
+  for (uint32_t i = 0; i < c->n_nodes; i++) tn_text_printf(t, " %s", split_node_name(c->nodes[i]));
+  tn_text_addz(t, "\n");
+}
+
 static void split_put_part(const split_tool *s, tn_text *t, uint32_t number, const tn_part *part) {
   tn_text_printf(t, "part %u %s: %s, %u node%s, engine %s", number, part->name, tn_part_kind_name(part->kind),
                  part->n_nodes, part->n_nodes == 1 ? "" : "s", part->engine);
@@ -44,6 +53,7 @@ static void split_put_part(const split_tool *s, tn_text *t, uint32_t number, con
   for (uint32_t i = 0; s->o->nodes && i < part->n_nodes; i++) {
     const char *refused = s->set->refused[part->nodes[i]->id];
     if (refused) tn_text_printf(t, "  refused %s: %s\n", split_node_name(part->nodes[i]), refused);
+    split_put_composite(s, t, part->nodes[i]);
   }
   split_put_values(s, t, "in", part->inputs, part->n_inputs);
   split_put_values(s, t, "out", part->outputs, part->n_outputs);
@@ -145,6 +155,11 @@ static void split_json_part(const split_tool *s, tn_text *t, const tn_part *part
     split_json_name(t, ", \"kind\": ", tn_part_kind_name((tn_part_kind)s->set->kind_of[node->id]));
     split_json_name(t, ", \"why\": ", tn_part_why(s->set, node));
     if (s->set->refused[node->id]) split_json_name(t, ", \"refused\": ", s->set->refused[node->id]);
+    const tn_part_composite *c = s->set->composite_of[node->id];
+    if (c) {
+      split_json_name(t, ", \"composite\": {\"name\": ", c->name);
+      tn_text_printf(t, ", \"first\": %u}", c->nodes[0]->id);
+    }
     tn_text_addz(t, "}");
   }
   tn_text_addz(t, "]");

@@ -66,6 +66,12 @@ typedef struct tn_why {
   };
 } tn_why;
 
+typedef struct tn_part_composite { /* nodes that an engine takes as one */
+  const char *name;
+  tn_node **nodes;
+  uint32_t n_nodes;
+} tn_part_composite;
+
 typedef struct tn_partition_set { /* of a graph: the main region first, then inner ones, outer before inner */
   tn_graph *graph;
   uint32_t *part_of;      /* node id -> part of its region's partition, or TN_NO_PART */
@@ -74,6 +80,7 @@ typedef struct tn_partition_set { /* of a graph: the main region first, then inn
   const char **engine_of; /* node id -> name of its engine */
   int32_t *stage_of;      /* node id -> TN_NO_STAGE: none */
   const char **refused;   /* node id -> why engines before that one do not take it, or NULL */
+  const tn_part_composite **composite_of; /* node id -> what it was taken in, or NULL */
   TN_VEC(tn_partition) regions;
 } tn_partition_set;
 

@@ -26,11 +26,14 @@ TN_MUST_CHECK tn_status tn_split_flow_new(tn_region *r, tn_arena *a, uint32_t *i
 /* stage_of of the nodes of the main graph, after they were placed. INVALID names the edge that goes back. */
 TN_MUST_CHECK tn_status tn_split_stage(tn_partition_set *s, const tn_split_options *o, const tn_split_flow *f);
 
+int32_t tn_split_asked_stage(const tn_split_options *o, const tn_node *node); /* by file or metadata; TN_NO_STAGE */
+
 /* The node of region r that is `node` or holds it in its regions; NULL when it lies outside. */
 const tn_node *tn_split_holder(const tn_region *r, const tn_node *node);
 int tn_split_depth(const tn_region *r);
 
-/* engine_of and refused of each node, and what that makes of kinds. `flows`: of all regions, outer before inner.
+/* engine_of, refused and composite_of of each node, and what that makes of kinds; the nodes of a composite become one
+ * group of their flow. `flows`: of all regions, outer before inner.
  * UNSUPPORTED when no engine takes a node: all such nodes are reported. */
 TN_MUST_CHECK tn_status tn_split_place(tn_partition_set *s, const tn_split_options *o, const tn_split_flow *flows,
                                        size_t n);

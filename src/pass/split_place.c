@@ -1,5 +1,5 @@
 /* Which engine each node is on: the first, in the table's order, that takes it and all that must be in one part with
- * it. A node that owns regions is on an engine other than "tenon" only where all nodes in them are. */
+ * it. Composites come first: chains of nodes that an engine takes as one. A node that owns regions is on an engine other than "tenon" only where all nodes in them are. */
 #include "ir/op.h"
 #include "pass/split_flow.h"
 #include "pass/split_mark.h"
@@ -11,6 +11,7 @@ typedef struct placer {
   tn_ctx *ctx;
   const tn_split_flow *f;
   uint32_t *first, *next; /* group -> its nodes */
+  uint32_t *user;         /* group -> the one that alone needs it, or PLACE_NONE; NULL: no engine has composites */
   tn_text refused;        /* by the engines asked so far */
   tn_status status;
 } placer;
@@ -42,12 +43,12 @@ static const char *place_mark_reason(const tn_target_engine *e, const tn_node *n
   return "is not the one of tenon.engine";
 }
 
-/* Why the engine cannot have a group; the node that says so. */
-static const char *place_refuse(const placer *p, const tn_target_engine *e, uint32_t group, const tn_node **out) {
+/* Why the engine cannot have a group, or have it as a step of a composite. */
+static const char *place_refuse(const placer *p, const tn_target_engine *e, const tn_target_ops *step, uint32_t group) {
   for (uint32_t i = p->first[group]; i != PLACE_NONE; i = p->next[i]) {
-    const tn_node *node = *out = p->f->nodes[i];
+    const tn_node *node = p->f->nodes[i];
     const char *why = place_mark_reason(e, node);
-    if (!why) why = tn_target_refuse(p->ctx, e, node);
+    if (!why) why = step ? tn_target_refuse_step(p->ctx, step, node) : tn_target_refuse(p->ctx, e, node);
     if (!why) why = place_static_reason(p, e, node);
     if (!why) why = place_body_reason(p, e, node);
     if (why) return why;
@@ -67,12 +68,11 @@ static void place_take(const placer *p, const tn_target_engine *e, uint32_t grou
 }
 
 static void place_group(placer *p, uint32_t group) {
-  const tn_node *node = p->f->nodes[group];
   tn_text *refused = &p->refused;
   refused->len = 0;
   for (size_t i = 0; i < p->target->engines.n; i++) {
     const tn_target_engine *e = &p->target->engines.at[i];
-    const char *why = place_refuse(p, e, group, &node);
+    const char *why = place_refuse(p, e, NULL, group);
     if (!why) {
       place_take(p, e, group, refused->len ? tn_ctx_name(p->ctx, (tn_str){refused->ptr, refused->len}) : NULL);
       return;
@@ -91,6 +91,86 @@ static void place_link(placer *p) {
   for (uint32_t i = p->f->n; i-- > 0;) {
     p->next[i] = p->first[p->f->group[i]];
     p->first[p->f->group[i]] = i;
+  }
+}
+
+/* --- composites --- */
+
+static bool place_is_result(const placer *p, const tn_node *node) {
+  for (int i = 0; i < node->n_out; i++)
+    for (const tn_use *u = node->out[i] ? node->out[i]->uses : NULL; u; u = u->next)
+      if (!u->node && u->region == p->f->region) return true;
+  return false;
+}
+
+static uint32_t place_find_user(const placer *p, uint32_t group) {
+  const tn_split_flow *f = p->f;
+  uint32_t user = PLACE_NONE;
+  for (uint32_t i = p->first[group]; i != PLACE_NONE; i = p->next[i]) {
+    if (place_is_result(p, f->nodes[i])) return PLACE_NONE;
+    for (uint32_t k = f->first_out[i]; k < f->first_out[i + 1]; k++) {
+      const uint32_t to = f->group[f->to[f->out[k]]];
+      if (to == group || to == user) continue;
+      if (user != PLACE_NONE) return PLACE_NONE;
+      user = to;
+    }
+  }
+  return user;
+}
+
+/* A step is one node of the model that is not placed yet. */
+static bool place_is_step(const placer *p, const tn_target_engine *e, const tn_target_ops *step, uint32_t group) {
+  const uint32_t origin = p->f->origin[group];
+  for (uint32_t i = p->first[group]; i != PLACE_NONE; i = p->next[i])
+    if (p->f->origin[i] != origin || p->s->engine_of[p->f->nodes[i]->id]) return false;
+  return p->first[group] != PLACE_NONE && !place_refuse(p, e, step, group);
+}
+
+/* The groups become one. No path leaves it and comes back: all but the last are needed by the next one alone. */
+static void place_join(placer *p, const tn_target_engine *e, const char *name, const uint32_t *chain, size_t n) {
+  tn_arena *a = &p->ctx->arena;
+  tn_part_composite *c = TN_NEW(a, tn_part_composite);
+  uint32_t root = chain[0], n_nodes = 0, last = PLACE_NONE;
+  for (size_t k = 0; k < n; k++) {
+    if (chain[k] < root) root = chain[k];
+    for (uint32_t i = p->first[chain[k]]; i != PLACE_NONE; i = p->next[i]) n_nodes++;
+  }
+  *c = (tn_part_composite){.name = name, .nodes = TN_NEW_ARRAY(a, tn_node *, n_nodes)};
+  for (size_t k = n; k-- > 0;) {
+    for (uint32_t i = p->first[chain[k]], next; i != PLACE_NONE; i = next) {
+      next = p->next[i];
+      p->next[i] = last;
+      last = i;
+      p->f->group[i] = root;
+      p->s->composite_of[p->f->nodes[i]->id] = c;
+    }
+    p->first[chain[k]] = PLACE_NONE;
+  }
+  p->first[root] = last;
+  for (uint32_t i = last; i != PLACE_NONE; i = p->next[i]) c->nodes[c->n_nodes++] = p->f->nodes[i];
+  place_take(p, e, root, NULL);
+}
+
+static void place_composite(placer *p, const tn_target_engine *e, const tn_target_composite *c, uint32_t group) {
+  uint32_t chain[TN_TARGET_MAX_STEPS];
+  for (size_t k = 0; k < c->steps.n; k++) {
+    if (group == PLACE_NONE || !place_is_step(p, e, &c->steps.at[k], group)) return;
+    chain[k] = group;
+    group = p->user[group];
+  }
+  const int32_t stage = tn_split_asked_stage(p->o, p->f->nodes[chain[0]]);
+  for (size_t k = 1; k < c->steps.n; k++)
+    if (tn_split_asked_stage(p->o, p->f->nodes[chain[k]]) != stage) return;
+  place_join(p, e, c->name, chain, c->steps.n);
+}
+
+static void place_composites(placer *p) {
+  if (!p->user) return;
+  for (uint32_t i = 0; i < p->f->n; i++) p->user[i] = place_find_user(p, i);
+  for (size_t k = 0; k < p->target->engines.n; k++) {
+    const tn_target_engine *e = &p->target->engines.at[k];
+    for (size_t c = 0; !e->is_excluded && c < e->composites.n; c++)
+      for (uint32_t i = 0; i < p->f->n; i++) place_composite(p, e, &e->composites.at[c], i);
   }
 }
 
@@ -114,12 +194,17 @@ tn_status tn_split_place(tn_partition_set *s, const tn_split_options *o, const t
   tn_text_init(&p.refused, &p.ctx->pass);
   s->engine_of = TN_NEW_ARRAY(&p.ctx->arena, const char *, s->graph->n_nodes + 1);
   s->refused = TN_NEW_ARRAY(&p.ctx->arena, const char *, s->graph->n_nodes + 1);
+  s->composite_of = TN_NEW_ARRAY(&p.ctx->arena, const tn_part_composite *, s->graph->n_nodes + 1);
+  for (size_t i = 0; i < p.target->engines.n; i++)
+    if (p.target->engines.at[i].composites.n && !p.user)
+      p.user = TN_NEW_ARRAY(&p.ctx->pass, uint32_t, s->graph->n_nodes + 1);
   while (n-- > 0) { /* inner before outer */
     p.f = &flows[n];
     TN_TRY(place_check_names(&p));
     place_link(&p);
+    place_composites(&p);
     for (uint32_t i = 0; i < p.f->n; i++)
-      if (p.first[i] != PLACE_NONE) place_group(&p, i);
+      if (p.first[i] != PLACE_NONE && !s->engine_of[p.f->nodes[i]->id]) place_group(&p, i);
     place_raise_owner(&p);
   }
   return p.status;

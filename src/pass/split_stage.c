@@ -38,12 +38,15 @@ static void stage_members(stager *s) {
   s->first = at;
 }
 
-static int32_t stage_of_rules(const stager *s, const tn_node *node, bool *is_used) {
-  for (size_t k = 0; k < s->o->n_stage_rules; k++)
-    if (tn_split_matches(node->loc.name ? node->loc.name : "", s->o->stage_rules[k].pattern)) {
-      is_used[k] = true;
-      return s->o->stage_rules[k].stage;
-    }
+static size_t stage_rule_of(const tn_split_options *o, const tn_node *node) {
+  size_t k = 0;
+  while (k < o->n_stage_rules && !tn_split_matches(node->loc.name ? node->loc.name : "", o->stage_rules[k].pattern)) k++;
+  return k;
+}
+
+int32_t tn_split_asked_stage(const tn_split_options *o, const tn_node *node) {
+  const size_t k = stage_rule_of(o, node);
+  if (k < o->n_stage_rules) return o->stage_rules[k].stage;
   return node->marks ? node->marks->stage : TN_NO_STAGE;
 }
 
@@ -65,7 +68,8 @@ static tn_status stage_ask(stager *s, uint32_t i, int32_t level) {
 static tn_status stage_read(stager *s, bool *out_any) {
   bool *is_used = TN_NEW_ARRAY(&s->ctx->pass, bool, s->o->n_stage_rules + 1);
   for (uint32_t i = 0; i < s->f->n; i++) {
-    const int32_t level = stage_of_rules(s, s->f->nodes[i], is_used);
+    const int32_t level = tn_split_asked_stage(s->o, s->f->nodes[i]);
+    is_used[stage_rule_of(s->o, s->f->nodes[i])] = true;
     if (level == TN_NO_STAGE) continue;
     *out_any = true;
     TN_TRY(stage_ask(s, i, level));

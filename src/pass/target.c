@@ -6,7 +6,7 @@
 const tn_split_cost tn_split_default_cost = {
     .node = 300, .kib = 100, .part = 1000, .value = 100, .flops = 20, .bytes = 10};
 
-enum { TARGET_MAX_ENGINES = 64 };
+enum { TARGET_MAX_ENGINES = 64, TARGET_MAX_COMPOSITES = 64 };
 
 typedef struct target_reader {
   tn_ctx *ctx;
@@ -97,27 +97,27 @@ static tn_status target_cond(target_reader *r, tn_target_rule *rule) {
   return TN_OK;
 }
 
-static void target_add(target_reader *r, tn_target_engine *e, const char *name, const tn_target_rule *rule) {
+static void target_add(target_reader *r, tn_target_ops *ops, const char *name, const tn_target_rule *rule) {
   tn_target_row *row = TN_NEW(&r->ctx->arena, tn_target_row);
   row->rule = rule;
-  tn_target_row *at = name ? tn_map_find_ptr(&e->rows, name) : e->any_row;
-  while (at && at->next) at = at->next;
-  if (at)
-    at->next = row;
+  row->last = row;
+  tn_target_row *first = name ? tn_map_find_ptr(&ops->rows, name) : ops->any_row;
+  if (first)
+    first->last = first->last->next = row;
   else if (name)
-    tn_map_set_ptr(&r->ctx->arena, &e->rows, name, row);
+    tn_map_set_ptr(&r->ctx->arena, &ops->rows, name, row);
   else
-    e->any_row = row;
+    ops->any_row = row;
 }
 
-/* op Conv, Gemm (f32, f16) rank 3 to 5 where group == 1, kernel_shape <= 7 */
-static tn_status target_op(target_reader *r, tn_target_engine *e) {
+/* Conv, Gemm (f32, f16) rank 3 to 5 where group == 1, kernel_shape <= 7 */
+static tn_status target_op(target_reader *r, tn_target_ops *ops) {
   tn_target_rule *rule = TN_NEW(&r->ctx->arena, tn_target_rule);
   rule->max_rank = TN_MAX_RANK;
   do {
     const char *name = NULL;
     if (!tn_scan_take(&r->s, "*")) TN_TRY(target_name(r, "an operator's name or '*'", &name));
-    target_add(r, e, name, rule);
+    target_add(r, ops, name, rule);
   } while (tn_scan_take(&r->s, ","));
   if (tn_scan_take(&r->s, "(")) TN_TRY(target_dtypes(r, &rule->dtypes));
   if (tn_scan_take(&r->s, "rank")) TN_TRY(target_ranks(r, rule));
@@ -127,15 +127,35 @@ static tn_status target_op(target_reader *r, tn_target_engine *e) {
   return TN_OK;
 }
 
+/* composite "Conv+Relu" { Conv (f32) where group == 1 -> Relu, Clip } */
+static tn_status target_composite(target_reader *r, tn_target_engine *e) {
+  tn_target_composite c = {0};
+  TN_TRY(target_name(r, "the composite's name", &c.name));
+  for (size_t i = 0; i < e->composites.n; i++)
+    if (e->composites.at[i].name == c.name) return target_fail(r, "composite '%s' is there twice", c.name);
+  if (e->composites.n >= TARGET_MAX_COMPOSITES) return target_fail(r, "more than %d composites", TARGET_MAX_COMPOSITES);
+  TN_TRY(tn_scan_need(&r->s, "{"));
+  do {
+    tn_target_ops step = {0};
+    TN_TRY(target_op(r, &step));
+    if (c.steps.n >= TN_TARGET_MAX_STEPS) return target_fail(r, "more than %d operators in a row", TN_TARGET_MAX_STEPS);
+    tn_vec_push(&r->ctx->arena, &c.steps, step);
+  } while (tn_scan_take(&r->s, "->"));
+  if (c.steps.n < 2) return tn_scan_fail(&r->s, "'->' and a second operator");
+  tn_vec_push(&r->ctx->arena, &e->composites, c);
+  return tn_scan_need(&r->s, "}");
+}
+
 static tn_status target_item(target_reader *r, tn_target_engine *e) {
-  if (tn_scan_take(&r->s, "op")) return target_op(r, e);
+  if (tn_scan_take(&r->s, "op")) return target_op(r, &e->ops);
+  if (tn_scan_take(&r->s, "composite")) return target_composite(r, e);
   if (tn_scan_take(&r->s, "weights")) return target_weights(r, &e->cost);
   if (tn_scan_take(&r->s, "order")) return target_count(r, &e->order);
   if (tn_scan_take(&r->s, "host")) {
     e->is_host = true;
     return TN_OK;
   }
-  if (!tn_scan_take(&r->s, "static_shapes")) return tn_scan_fail(&r->s, "op, weights, order, host or static_shapes");
+  if (!tn_scan_take(&r->s, "static_shapes")) return tn_scan_fail(&r->s, "op, composite, weights, order, host or static_shapes");
   e->is_static = true;
   return TN_OK;
 }
@@ -163,10 +183,10 @@ static tn_status target_engine(target_reader *r) {
 static void target_add_tenon(tn_ctx *ctx, tn_target *t) {
   tn_target_engine e = target_new_engine(tn_ctx_namez(ctx, "tenon"));
   e.order = INT64_MAX;
-  e.any_row = TN_NEW(&ctx->arena, tn_target_row);
+  e.ops.any_row = TN_NEW(&ctx->arena, tn_target_row);
   tn_target_rule *rule = TN_NEW(&ctx->arena, tn_target_rule);
   rule->max_rank = -1; /* any, known or not */
-  e.any_row->rule = rule;
+  e.ops.any_row->rule = rule;
   tn_vec_push(&ctx->arena, &t->engines, e);
 }
 
@@ -258,17 +278,20 @@ static bool target_rows_take(tn_ctx *ctx, const tn_target_row *row, const tn_nod
   return false;
 }
 
-static const tn_target_row *target_find_row(tn_ctx *ctx, const tn_target_engine *e, const char *name) {
-  const char *interned = name && e->rows.n ? tn_intern_find(&ctx->names, tn_str_of(name)) : NULL;
-  return interned ? tn_map_find_ptr(&e->rows, interned) : NULL;
+static const tn_target_row *target_find_row(tn_ctx *ctx, const tn_target_ops *ops, const char *name) {
+  const char *interned = name && ops->rows.n ? tn_intern_find(&ctx->names, tn_str_of(name)) : NULL;
+  return interned ? tn_map_find_ptr(&ops->rows, interned) : NULL;
 }
 
 const char *tn_target_refuse(tn_ctx *ctx, const tn_target_engine *e, const tn_node *node) {
+  return e->is_excluded ? "is excluded" : tn_target_refuse_step(ctx, &e->ops, node);
+}
+
+const char *tn_target_refuse_step(tn_ctx *ctx, const tn_target_ops *ops, const tn_node *node) {
   const char *why = NULL;
-  if (e->is_excluded) return "is excluded";
-  if (target_rows_take(ctx, target_find_row(ctx, e, node->loc.op), node, &why)) return NULL;
-  if (target_rows_take(ctx, target_find_row(ctx, e, node->op->name), node, &why)) return NULL;
-  if (target_rows_take(ctx, e->any_row, node, &why)) return NULL;
+  if (target_rows_take(ctx, target_find_row(ctx, ops, node->loc.op), node, &why)) return NULL;
+  if (target_rows_take(ctx, target_find_row(ctx, ops, node->op->name), node, &why)) return NULL;
+  if (target_rows_take(ctx, ops->any_row, node, &why)) return NULL;
   if (why) return why;
   return tn_arena_printf(&ctx->arena, "does not have %s", node->loc.op ? node->loc.op : node->op->name);
 }

@@ -30,22 +30,35 @@ typedef struct tn_target_rule { /* an `op` line */
 typedef struct tn_target_row { /* an operator named on an `op` line */
   const tn_target_rule *rule;
   struct tn_target_row *next; /* of the same operator, in the order of the file */
+  struct tn_target_row *last; /* of the first row: the end of the list */
 } tn_target_row;
+
+typedef struct tn_target_ops { /* operators that are named together */
+  tn_map rows;                 /* interned name of an operator, ONNX's or ours -> tn_target_row * */
+  tn_target_row *any_row;      /* "*" */
+} tn_target_ops;
+
+typedef struct tn_target_composite { /* a chain of operators that an engine takes as one */
+  const char *name;
+  TN_VEC(tn_target_ops) steps; /* the result of each goes to the next one alone */
+} tn_target_composite;
 
 typedef struct tn_target_engine {
   const char *name;
   int64_t order;    /* the lowest that takes a node gets it; equal ones in the order of the file */
   bool is_static;   /* takes fixed shapes only */
   bool is_host;     /* runs between the device's parts: its nodes are dynamic */
-  bool is_excluded; /* by the user */
+  bool is_excluded; /* by the user: it takes nothing */
   tn_split_cost cost;
-  tn_map rows;            /* interned name of an operator, ONNX's or ours -> tn_target_row * */
-  tn_target_row *any_row; /* "*" */
+  tn_target_ops ops;
+  TN_VEC(tn_target_composite) composites; /* in the order of the file */
 } tn_target_engine;
 
 typedef struct tn_target {
   TN_VEC(tn_target_engine) engines; /* by order; the last one is "tenon", which takes everything */
 } tn_target;
+
+enum { TN_TARGET_MAX_STEPS = 16 }; /* of a composite */
 
 extern const tn_split_cost tn_split_default_cost;
 
@@ -55,5 +68,7 @@ TN_MUST_CHECK tn_status tn_target_parse(tn_ctx *ctx, const char *file, tn_str te
 tn_target_engine *tn_target_find(const tn_target *t, const char *name); /* NULL: none */
 /* Why the engine cannot have the node, in the context's arena; NULL: it can. Sizes, `is_static`, are not looked at. */
 const char *tn_target_refuse(tn_ctx *ctx, const tn_target_engine *e, const tn_node *node);
+/* The same for a step of a composite. */
+const char *tn_target_refuse_step(tn_ctx *ctx, const tn_target_ops *step, const tn_node *node);
 
 #endif
