@@ -96,7 +96,7 @@ static const tn_option split_rows[] = {
      .arg = "FILE",
      .text = &split_given.stage_file,
      .help = "stages by nodes' names: lines \"STAGE PATTERN\""},
-    {.name = "dim", .arg = "B=8,S=128", .text = &split_given.dims, .help = "sizes at which --stages counts work"},
+    {.name = "dim", .arg = "B=8,S=128", .text = &split_given.dims, .help = "sizes at which --stages and weights of engines count"},
     {.name = "nodes", .flag = &split_given.nodes, .help = "list the nodes of each part"},
     {.name = "graph", .flag = &split_given.graph, .help = "print the graph with its parts as calls instead"},
     {.name = "json", .flag = &split_given.json, .help = "print JSON"},

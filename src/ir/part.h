@@ -74,12 +74,12 @@ typedef struct tn_part_composite { /* nodes that an engine takes as one */
 
 typedef struct tn_partition_set { /* of a graph: the main region first, then inner ones, outer before inner */
   tn_graph *graph;
-  uint32_t *part_of;      /* node id -> part of its region's partition, or TN_NO_PART */
-  uint8_t *kind_of;       /* node id -> tn_part_kind; of constants STATIC */
-  tn_why *why;            /* node id -> */
-  const char **engine_of; /* node id -> name of its engine */
-  int32_t *stage_of;      /* node id -> TN_NO_STAGE: none */
-  const char **refused;   /* node id -> why engines before that one do not take it, or NULL */
+  uint32_t *part_of;                      /* node id -> part of its region's partition, or TN_NO_PART */
+  uint8_t *kind_of;                       /* node id -> tn_part_kind; of constants STATIC */
+  tn_why *why;                            /* node id -> */
+  const char **engine_of;                 /* node id -> name of its engine */
+  int32_t *stage_of;                      /* node id -> TN_NO_STAGE: none */
+  const char **refused;                   /* node id -> why engines before that one do not take it, or NULL */
   const tn_part_composite **composite_of; /* node id -> what it was taken in, or NULL */
   TN_VEC(tn_partition) regions;
 } tn_partition_set;

@@ -24,7 +24,9 @@ typedef struct tn_split_flow {
 TN_MUST_CHECK tn_status tn_split_flow_new(tn_region *r, tn_arena *a, uint32_t *index, tn_split_flow *out);
 
 /* stage_of of the nodes of the main graph, after they were placed. INVALID names the edge that goes back. */
-TN_MUST_CHECK tn_status tn_split_stage(tn_partition_set *s, const tn_split_options *o, const tn_split_flow *f);
+struct tn_split_work;
+TN_MUST_CHECK tn_status tn_split_stage(tn_partition_set *s, const tn_split_options *o, struct tn_split_work *work,
+                                       const tn_split_flow *f);
 
 int32_t tn_split_asked_stage(const tn_split_options *o, const tn_node *node); /* by file or metadata; TN_NO_STAGE */
 
@@ -35,7 +37,7 @@ int tn_split_depth(const tn_region *r);
 /* engine_of, refused and composite_of of each node, and what that makes of kinds; the nodes of a composite become one
  * group of their flow. `flows`: of all regions, outer before inner.
  * UNSUPPORTED when no engine takes a node: all such nodes are reported. */
-TN_MUST_CHECK tn_status tn_split_place(tn_partition_set *s, const tn_split_options *o, const tn_split_flow *flows,
-                                       size_t n);
+TN_MUST_CHECK tn_status tn_split_place(tn_partition_set *s, const tn_split_options *o, struct tn_split_work *work,
+                                       const tn_split_flow *flows, size_t n);
 
 #endif

@@ -1,12 +1,16 @@
 /* Which engine each node is on: the first, in the table's order, that takes it and all that must be in one part with
- * it. Composites come first: chains of nodes that an engine takes as one. A node that owns regions is on an engine other than "tenon" only where all nodes in them are. */
+ * it. Composites come first: chains of nodes that an engine takes as one. What then does not pay as a part of its
+ * engine goes to one next to it. A node that owns regions is on an engine other than "tenon" only where all nodes in
+ * them are.
+ */
 #include "ir/op.h"
-#include "pass/split_flow.h"
 #include "pass/split_mark.h"
+#include "pass/split_pays.h"
 
 typedef struct placer {
   tn_partition_set *s;
   const tn_split_options *o;
+  tn_split_work *work;
   const tn_target *target;
   tn_ctx *ctx;
   const tn_split_flow *f;
@@ -18,12 +22,8 @@ typedef struct placer {
 
 #define PLACE_NONE UINT32_MAX
 
-static bool place_is_last(const placer *p, const tn_target_engine *e) {
-  return e == &p->target->engines.at[p->target->engines.n - 1];
-}
-
 static const char *place_body_reason(const placer *p, const tn_target_engine *e, const tn_node *node) {
-  if (place_is_last(p, e)) return NULL;
+  if (tn_target_is_last(p->target, e)) return NULL;
   for (int i = 0; i < node->n_regions; i++)
     for (const tn_node *n = node->regions[i]->dead ? NULL : node->regions[i]->first; n; n = n->next)
       if (!tn_split_is_const(n) && p->s->engine_of[n->id] != e->name)
@@ -180,6 +180,105 @@ static void place_raise_owner(const placer *p) {
   if (r->owner) tn_split_mark_owner(p->s, r->owner);
 }
 
+/* --- what does not pay goes back --- */
+
+static uint32_t *place_colors(const placer *p) {
+  uint32_t *color = TN_NEW_ARRAY(&p->ctx->pass, uint32_t, p->f->n + 1);
+  for (uint32_t i = 0; i < p->f->n; i++) color[i] = (uint32_t)tn_intern_id(p->s->engine_of[p->f->nodes[i]->id]);
+  return color;
+}
+
+static bool place_is_worth(void *arg, const uint32_t *nodes, uint32_t n) {
+  (void)arg, (void)nodes, (void)n;
+  return true;
+}
+
+static int64_t place_work(const placer *p, const tn_target_engine *e, const uint32_t *nodes, uint32_t n) {
+  int64_t ns = 0;
+  for (uint32_t i = 0; i < n; i++) ns += tn_split_work_ns(p->work, &e->cost, p->f->nodes[nodes[i]]);
+  return ns;
+}
+
+/* What the engine saves of the time that the other one takes. */
+static int64_t place_faster(const placer *p, const tn_target_engine *e, const tn_target_engine *other,
+                            const uint32_t *nodes, uint32_t n) {
+  if (e->cost.flops == other->cost.flops && e->cost.bytes == other->cost.bytes) return 0;
+  return place_work(p, other, nodes, n) - place_work(p, e, nodes, n);
+}
+
+static bool place_takes_all(const placer *p, const tn_target_engine *e, const uint32_t *nodes, uint32_t n) {
+  for (uint32_t i = 0; i < n; i++)
+    if (p->f->group[nodes[i]] == nodes[i] && place_refuse(p, e, NULL, nodes[i])) return false;
+  return true;
+}
+
+/* A body is next to the node that owns it. */
+static bool place_has_next(const placer *p, const tn_target_engine *e, const uint32_t *nodes, uint32_t n) {
+  const tn_split_flow *f = p->f;
+  if (f->region->owner && p->s->engine_of[f->region->owner->id] == e->name) return true;
+  for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t k = f->first[nodes[i]]; k < f->first[nodes[i] + 1]; k++)
+      if (p->s->engine_of[f->nodes[f->from[k]]->id] == e->name) return true;
+    for (uint32_t k = f->first_out[nodes[i]]; k < f->first_out[nodes[i] + 1]; k++)
+      if (p->s->engine_of[f->nodes[f->to[f->out[k]]]->id] == e->name) return true;
+  }
+  return false;
+}
+
+/* A part of the engine goes to the first that has nodes next to it and takes all of it. */
+static void place_give_back(const placer *p, tn_split_pays *pays, const tn_target_engine *e, const uint32_t *nodes,
+                            uint32_t n) {
+  const tn_target_engine *to = NULL;
+  for (size_t k = 0; k < p->target->engines.n && !to; k++) {
+    const tn_target_engine *other = &p->target->engines.at[k];
+    if (other != e && place_has_next(p, other, nodes, n) && place_takes_all(p, other, nodes, n)) to = other;
+  }
+  if (!to || tn_split_pays_part(pays, nodes, n, place_faster(p, e, to, nodes, n))) return;
+  for (uint32_t i = 0; i < n; i++) {
+    const char *refused = p->s->refused[p->f->nodes[nodes[i]]->id];
+    p->s->composite_of[p->f->nodes[nodes[i]]->id] = NULL;
+    if (p->f->group[nodes[i]] != nodes[i]) continue;
+    place_take(p, to, nodes[i],
+               tn_arena_printf(&p->ctx->arena, "%s%s%s: a part of its own would cost more than it saves",
+                               refused ? refused : "", refused ? "; " : "", e->name));
+  }
+}
+
+static bool place_has(const placer *p, const tn_target_engine *e) {
+  for (uint32_t i = 0; i < p->f->n; i++)
+    if (p->s->engine_of[p->f->nodes[i]->id] == e->name) return true;
+  return false;
+}
+
+static void place_weigh(const placer *p, const tn_target_engine *e) {
+  tn_arena *a = &p->ctx->pass;
+  const tn_split_dag dag = tn_split_dag_of(p->s, p->o, p->f, place_colors(p), a);
+  const tn_split_rule rule = {p->o->mode, place_is_worth, NULL};
+  tn_split_parts parts;
+  tn_split_pays pays;
+  uint32_t culprit;
+  if (tn_split_cluster(a, &dag, &rule, &parts, &culprit) != TN_OK) return; /* the plan says so */
+  tn_split_pays_init(&pays, p->s, p->o, p->f, a);
+  uint32_t *first = TN_NEW_ARRAY(a, uint32_t, parts.n + 2), *nodes = TN_NEW_ARRAY(a, uint32_t, p->f->n + 1);
+  for (uint32_t i = 0; i < p->f->n; i++) first[parts.of[i] + 2]++;
+  for (uint32_t k = 0; k < parts.n; k++) first[k + 2] += first[k + 1];
+  for (uint32_t i = 0; i < p->f->n; i++) nodes[first[parts.of[i] + 1]++] = i;
+  for (uint32_t k = 0; k < parts.n; k++)
+    if (!parts.is_dynamic[k] && p->s->engine_of[p->f->nodes[nodes[first[k]]]->id] == e->name)
+      place_give_back(p, &pays, e, &nodes[first[k]], first[k + 1] - first[k]);
+}
+
+/* Engine by engine, so that what one gives back counts for the next. A body of a node that is on the engine goes with
+ * it. */
+static void place_weigh_all(const placer *p) {
+  const tn_node *owner = p->f->region->owner;
+  for (size_t k = 0; k + 1 < p->target->engines.n; k++) {
+    const tn_target_engine *e = &p->target->engines.at[k];
+    if (e->is_host || (owner && p->s->engine_of[owner->id] == e->name) || !place_has(p, e)) continue;
+    place_weigh(p, e);
+  }
+}
+
 static tn_status place_check_names(const placer *p) {
   for (uint32_t i = 0; i < p->f->n; i++) {
     const tn_marks *m = p->f->nodes[i]->marks;
@@ -189,8 +288,9 @@ static tn_status place_check_names(const placer *p) {
   return TN_OK;
 }
 
-tn_status tn_split_place(tn_partition_set *s, const tn_split_options *o, const tn_split_flow *flows, size_t n) {
-  placer p = {.s = s, .o = o, .target = o->target, .ctx = s->graph->ctx};
+tn_status tn_split_place(tn_partition_set *s, const tn_split_options *o, tn_split_work *work,
+                         const tn_split_flow *flows, size_t n) {
+  placer p = {.s = s, .o = o, .work = work, .target = o->target, .ctx = s->graph->ctx};
   tn_text_init(&p.refused, &p.ctx->pass);
   s->engine_of = TN_NEW_ARRAY(&p.ctx->arena, const char *, s->graph->n_nodes + 1);
   s->refused = TN_NEW_ARRAY(&p.ctx->arena, const char *, s->graph->n_nodes + 1);
@@ -198,14 +298,20 @@ tn_status tn_split_place(tn_partition_set *s, const tn_split_options *o, const t
   for (size_t i = 0; i < p.target->engines.n; i++)
     if (p.target->engines.at[i].composites.n && !p.user)
       p.user = TN_NEW_ARRAY(&p.ctx->pass, uint32_t, s->graph->n_nodes + 1);
-  while (n-- > 0) { /* inner before outer */
-    p.f = &flows[n];
+  for (size_t i = n; i-- > 0;) { /* inner before outer */
+    p.f = &flows[i];
     TN_TRY(place_check_names(&p));
     place_link(&p);
     place_composites(&p);
-    for (uint32_t i = 0; i < p.f->n; i++)
-      if (p.first[i] != PLACE_NONE && !s->engine_of[p.f->nodes[i]->id]) place_group(&p, i);
+    for (uint32_t k = 0; k < p.f->n; k++)
+      if (p.first[k] != PLACE_NONE && !s->engine_of[p.f->nodes[k]->id]) place_group(&p, k);
     place_raise_owner(&p);
   }
-  return p.status;
+  TN_TRY(p.status);
+  for (size_t i = 0; i < n; i++) { /* an owner first: what it keeps, its bodies keep */
+    p.f = &flows[i];
+    place_link(&p);
+    place_weigh_all(&p);
+  }
+  return TN_OK;
 }

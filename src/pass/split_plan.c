@@ -2,6 +2,7 @@
 #include "ir/op.h"
 #include "pass/split_flow.h"
 #include "pass/split_mark.h"
+#include "pass/split_pays.h"
 
 const tn_split_options tn_split_defaults = {.min_static_ops = TN_BY_COST};
 
@@ -17,85 +18,18 @@ typedef struct planner {
   TN_VEC(tn_split_flow) flows; /* of all regions, outer before inner */
   tn_split_flow flow;          /* of the region at hand */
   tn_split_parts parts;
-  uint32_t *look; /* node -> 1 + the look that saw it: see plan_pays */
-  uint32_t n_looks;
+  tn_split_pays pays;
 } planner;
 
-/* --- does it pay to keep a part static? --- */
-
-static bool plan_is_elementwise(const tn_node *node) {
-  return (node->op->traits & TN_TRAIT_ELEMENTWISE) && !(node->op->traits & TN_TRAIT_VIEW);
-}
-
-static int64_t plan_kib(const tn_value *v) {
-  int64_t dims[TN_MAX_RANK], bytes;
-  if (!tn_type_has_rank(&v->type) || !tn_type_const_dims(&v->type, dims)) return 0;
-  bytes = tn_dtype_bits(v->type.dtype) / 8;
-  for (int i = 0; i < v->type.rank; i++)
-    if (!tn_mul_i64(bytes, dims[i], &bytes)) return INT32_MAX;
-  return bytes / 1024 < INT32_MAX ? bytes / 1024 : INT32_MAX;
-}
-
-/* KiB of the results that only elementwise nodes of the part look at. */
-static int64_t plan_fused(const planner *p, uint32_t i, uint32_t look) {
-  const tn_split_flow *f = &p->flow;
-  if (!plan_is_elementwise(f->nodes[i]) || f->first_out[i] == f->first_out[i + 1]) return 0;
-  for (uint32_t k = f->first_out[i]; k < f->first_out[i + 1]; k++) {
-    const uint32_t to = f->to[f->out[k]];
-    if (p->look[to] != look || !plan_is_elementwise(f->nodes[to])) return 0;
-  }
-  return f->nodes[i]->out[0] ? 2 * plan_kib(f->nodes[i]->out[0]) : 0;
-}
-
-static const tn_split_cost *plan_cost(const planner *p, const tn_node *node) {
-  return &tn_target_find(p->o->target, p->s->engine_of[node->id])->cost;
-}
-
-static bool plan_pays(planner *p, const uint32_t *nodes, uint32_t n) {
-  const tn_split_flow *f = &p->flow;
-  const tn_split_cost *c = plan_cost(p, f->nodes[nodes[0]]);
-  const uint32_t look = p->n_looks += 2; /* of the nodes; look + 1: of what lies outside */
-  int64_t operators = 0, kib = 0, values = 0;
-  for (uint32_t i = 0; i < n; i++) p->look[nodes[i]] = look;
-  for (uint32_t i = 0; i < n; i++) {
-    bool is_seen = true;
-    for (uint32_t e = f->first[nodes[i]]; e < f->first[nodes[i] + 1]; e++) {
-      if (p->look[f->from[e]] == look || p->look[f->from[e]] == look + 1 || f->is_order[e]) continue;
-      p->look[f->from[e]] = look + 1;
-      values++;
-    }
-    for (uint32_t k = f->first_out[nodes[i]]; k < f->first_out[nodes[i] + 1]; k++)
-      is_seen &= p->look[f->to[f->out[k]]] == look;
-    values += !is_seen;
-    operators += f->origin[nodes[i]] == nodes[i];
-    kib += plan_fused(p, nodes[i], look);
-  }
-  return c->node * operators + c->kib * kib >= c->part + c->value * values;
-}
-
+/* What another engine has and did not give back pays there, or nothing else takes it. */
 static bool plan_is_worth(void *arg, const uint32_t *nodes, uint32_t n) {
   planner *p = arg;
-  int64_t operators = 0;
-  if (p->o->min_static_ops == TN_BY_COST) return plan_pays(p, nodes, n);
-  for (uint32_t i = 0; i < n; i++) operators += p->flow.origin[nodes[i]] == nodes[i];
-  return operators >= p->o->min_static_ops;
+  const char *engine = p->s->engine_of[p->flow.nodes[nodes[0]]->id];
+  if (!tn_target_is_last(p->o->target, tn_target_find(p->o->target, engine))) return true;
+  return tn_split_pays_part(&p->pays, nodes, n, 0);
 }
 
 /* --- clusters --- */
-
-static uint32_t *plan_groups(const planner *p) {
-  const tn_split_flow *f = &p->flow;
-  uint32_t *group = TN_NEW_ARRAY(p->temp, uint32_t, f->n + 1), *size = TN_NEW_ARRAY(p->temp, uint32_t, f->n + 1);
-  for (uint32_t i = 0; i < f->n; i++) size[f->group[i]]++;
-  for (uint32_t i = 0; i < f->n; i++) group[i] = size[f->group[i]] > 1 ? f->group[i] : TN_SPLIT_ALONE;
-  return group;
-}
-
-static bool plan_is_dynamic(const planner *p, const tn_node *node) {
-  const uint8_t kind = p->s->kind_of[node->id];
-  return kind == TN_PART_DYNAMIC || (kind == TN_PART_SYMBOLIC && p->o->symbolic_is_dynamic) ||
-         p->o->min_static_ops == TN_ALL_DYNAMIC;
-}
 
 static void plan_one_part(planner *p) {
   p->parts.n = p->flow.n > 0;
@@ -132,31 +66,27 @@ static uint32_t *plan_colors(const planner *p) {
 static tn_status plan_cluster(planner *p) {
   const tn_split_flow *f = &p->flow;
   uint32_t *color = plan_colors(p);
-  uint8_t *is_dynamic = TN_NEW_ARRAY(p->temp, uint8_t, f->n + 1);
   bool is_one_color = true;
-  for (uint32_t i = 0; i < f->n; i++) {
-    is_dynamic[i] = plan_is_dynamic(p, f->nodes[i]);
-    is_one_color &= color[i] == color[0];
-  }
+  for (uint32_t i = 0; i < f->n; i++) is_one_color &= color[i] == color[0];
   if (p->o->min_static_ops == TN_ALL_DYNAMIC && is_one_color) {
     plan_one_part(p);
     return TN_OK;
   }
-  const tn_split_dag dag = {f->n, f->n_edges, f->from, f->to, color, is_dynamic, plan_groups(p)};
+  const tn_split_dag dag = tn_split_dag_of(p->s, p->o, f, color, p->temp);
   const tn_split_rule rule = {p->o->mode, plan_is_worth, p};
   uint32_t culprit = 0;
-  p->look = TN_NEW_ARRAY(p->temp, uint32_t, f->n + 1);
-  p->n_looks = 0;
+  tn_split_pays_init(&p->pays, p->s, p->o, f, p->temp);
   const tn_status status = tn_split_cluster(p->temp, &dag, &rule, &p->parts, &culprit);
   return status == TN_OK ? TN_OK : plan_fail_group(p, f->nodes[culprit]);
 }
 
 /* --- parts --- */
 
+/* Parts become files: of plain characters, and no longer than a file's name may be. */
 static const char *plan_name(const planner *p, uint32_t part, tn_part_kind kind) {
   tn_arena *a = &p->g->ctx->arena;
   const char *name = p->g->main->name, *kind_name = tn_part_kind_name(kind);
-  char *safe = tn_arena_copy_str(a, tn_str_of(name && name[0] ? name : "graph"));
+  char *safe = tn_arena_printf(a, "%.100s", name && name[0] ? name : "graph");
   for (char *c = safe; *c; c++) {
     const bool is_plain = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') ||
                           *c == '_' || *c == '-' || (*c == '.' && c > safe);
@@ -340,8 +270,10 @@ tn_status tn_split_plan(tn_graph *g, const tn_split_options *o, tn_partition_set
   TN_TRY(tn_split_mark(p.s, &own));
   TN_TRY(plan_flow(&p, g->main));
   TN_TRY(tn_graph_walk(g, plan_inner_flows, &p));
-  TN_TRY(tn_split_place(p.s, &own, p.flows.at, p.flows.n));
-  TN_TRY(tn_split_stage(p.s, &own, &p.flows.at[0]));
+  tn_split_work work;
+  TN_TRY(tn_split_work_init(&work, g, own.dims));
+  TN_TRY(tn_split_place(p.s, &own, &work, p.flows.at, p.flows.n));
+  TN_TRY(tn_split_stage(p.s, &own, &work, &p.flows.at[0]));
   for (size_t i = 0; i < p.flows.n; i++) {
     p.flow = p.flows.at[i];
     TN_TRY(plan_region(&p, p.flow.region));

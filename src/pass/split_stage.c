@@ -5,9 +5,8 @@
  * intervals of the plan's order, cut where the fewest bytes cross. */
 #include "base/sort.h"
 #include "ir/op.h"
-#include "pass/cost.h"
-#include "pass/split_flow.h"
 #include "pass/split_mark.h"
+#include "pass/split_pays.h"
 
 enum { STAGE_MAX = 256, STAGE_SLACK = 50 /* a stage may be 1/50 above the mean to save bytes */ };
 
@@ -40,7 +39,8 @@ static void stage_members(stager *s) {
 
 static size_t stage_rule_of(const tn_split_options *o, const tn_node *node) {
   size_t k = 0;
-  while (k < o->n_stage_rules && !tn_split_matches(node->loc.name ? node->loc.name : "", o->stage_rules[k].pattern)) k++;
+  while (k < o->n_stage_rules && !tn_split_matches(node->loc.name ? node->loc.name : "", o->stage_rules[k].pattern))
+    k++;
   return k;
 }
 
@@ -139,8 +139,7 @@ static tn_status stage_by_marks(stager *s) {
 
 typedef struct balance {
   stager *s;
-  tn_cost cost;
-  tn_cost_sizes *sizes;
+  tn_split_work *work;
   uint32_t n;          /* nodes; cut j lies before node j */
   int64_t *before;     /* j -> nanoseconds of the nodes before it */
   int64_t *crosses;    /* j -> bytes of values that are needed on both sides */
@@ -148,24 +147,9 @@ typedef struct balance {
   const char *missing; /* a size that is not given */
 } balance;
 
-/* What only data decides is taken as large as it may be, where that is known, else as 1. */
-static int64_t balance_number(balance *b, tn_sym e) {
-  int64_t v;
-  if (tn_cost_value(b->sizes, e, &v)) return v < 0 ? 0 : v < INT64_MAX / 1024 ? v : INT64_MAX / 1024;
-  const tn_interval range = tn_sym_bounds(b->cost.syms, e);
-  return range.hi < INT64_MAX / 1024 && range.hi >= 0 ? range.hi : 1;
-}
-
 static int64_t balance_ns(balance *b, const tn_node *node) {
   const tn_split_cost *c = &tn_target_find(b->s->o->target, b->s->s->engine_of[node->id])->cost;
-  int64_t ns = c->node;
-  const int64_t compute = balance_number(b, tn_cost_flops(&b->cost, node)) / c->flops;
-  const int64_t move = balance_number(b, tn_cost_moved(&b->cost, node)) / c->bytes;
-  ns += compute > move ? compute : move;
-  for (int i = 0; i < node->n_regions; i++)
-    for (const tn_node *n = node->regions[i]->first; n; n = n->next)
-      if (!tn_split_is_const(n)) ns += balance_ns(b, n);
-  return ns < INT32_MAX ? ns : INT32_MAX;
+  return c->node + tn_split_work_ns(b->work, c, node);
 }
 
 static void balance_work(balance *b) {
@@ -187,7 +171,7 @@ static void balance_bytes(balance *b) {
         if (by && f->index[by->id] > last) last = f->index[by->id];
       }
       if (last == i) continue;
-      const int64_t bytes = balance_number(b, tn_cost_bytes(&b->cost, v));
+      const int64_t bytes = tn_split_work_number(b->work, tn_cost_bytes(&b->work->cost, v));
       b->crosses[i + 1] += bytes;
       b->crosses[last + 1] -= bytes;
     }
@@ -274,25 +258,23 @@ static tn_status balance_cut(balance *b, int64_t n_stages) {
 
 static void balance_missing(void *arg, uint32_t symbol) {
   balance *b = arg;
-  if (!b->sizes->given[symbol] && !b->missing) b->missing = tn_sym_symbol(b->cost.syms, symbol)->name;
+  if (!b->work->sizes.given[symbol] && !b->missing) b->missing = tn_sym_symbol(b->work->cost.syms, symbol)->name;
 }
 
 static tn_status balance_check_sizes(balance *b) {
   const tn_region *r = b->s->f->region;
   for (int i = 0; i < r->n_params; i++)
     for (int d = 0; tn_type_has_rank(&r->params[i]->type) && d < r->params[i]->type.rank; d++)
-      tn_sym_symbols(b->cost.syms, r->params[i]->type.dims[d], balance_missing, b);
+      tn_sym_symbols(b->work->cost.syms, r->params[i]->type.dims[d], balance_missing, b);
   if (!b->missing) return TN_OK;
   return tn_fail(b->s->ctx, TN_INVALID, (tn_loc){.kind = "option", .name = "stages"},
                  "work depends on '%s': --dim %s=SIZE", b->missing, b->missing);
 }
 
-static tn_status stage_by_work(stager *s, int64_t n_stages) {
-  tn_cost_sizes sizes = tn_cost_sizes_new(s->s->graph->syms, &s->ctx->pass);
-  balance b = {.s = s, .cost = {.syms = s->s->graph->syms}, .sizes = &sizes, .n = s->f->n};
+static tn_status stage_by_work(stager *s, tn_split_work *work, int64_t n_stages) {
+  balance b = {.s = s, .work = work, .n = s->f->n};
   if (n_stages > STAGE_MAX)
     return tn_fail(s->ctx, TN_LIMIT, (tn_loc){.kind = "option", .name = "stages"}, "more than %d stages", STAGE_MAX);
-  TN_TRY(tn_cost_sizes_read(&sizes, s->ctx, s->o->dims));
   TN_TRY(balance_check_sizes(&b));
   balance_work(&b);
   balance_bytes(&b);
@@ -300,12 +282,13 @@ static tn_status stage_by_work(stager *s, int64_t n_stages) {
   return balance_cut(&b, n_stages);
 }
 
-tn_status tn_split_stage(tn_partition_set *set, const tn_split_options *o, const tn_split_flow *f) {
+tn_status tn_split_stage(tn_partition_set *set, const tn_split_options *o, tn_split_work *work,
+                         const tn_split_flow *f) {
   stager s = {.s = set, .o = o, .f = f, .ctx = set->graph->ctx};
   s.level = TN_NEW_ARRAY(&s.ctx->pass, int32_t, f->n + 1);
   s.is_asked = TN_NEW_ARRAY(&s.ctx->pass, bool, f->n + 1);
   for (uint32_t i = 0; i < f->n; i++) s.level[i] = TN_NO_STAGE;
-  TN_TRY(o->n_stages > 0 ? stage_by_work(&s, o->n_stages) : stage_by_marks(&s));
+  TN_TRY(o->n_stages > 0 ? stage_by_work(&s, work, o->n_stages) : stage_by_marks(&s));
   for (uint32_t i = 0; i < f->n; i++) set->stage_of[f->nodes[i]->id] = s.level[i];
   return TN_OK;
 }

@@ -155,7 +155,8 @@ static tn_status target_item(target_reader *r, tn_target_engine *e) {
     e->is_host = true;
     return TN_OK;
   }
-  if (!tn_scan_take(&r->s, "static_shapes")) return tn_scan_fail(&r->s, "op, composite, weights, order, host or static_shapes");
+  if (!tn_scan_take(&r->s, "static_shapes"))
+    return tn_scan_fail(&r->s, "op, composite, weights, order, host or static_shapes");
   e->is_static = true;
   return TN_OK;
 }
@@ -216,6 +217,8 @@ tn_target_engine *tn_target_find(const tn_target *t, const char *name) {
     if (strcmp(t->engines.at[i].name, name) == 0) return &t->engines.at[i];
   return NULL;
 }
+
+bool tn_target_is_last(const tn_target *t, const tn_target_engine *e) { return e == &t->engines.at[t->engines.n - 1]; }
 
 /* --- asking --- */
 

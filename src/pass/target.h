@@ -66,6 +66,7 @@ tn_target *tn_target_new(tn_ctx *ctx); /* "tenon" alone */
 /* Reads untrusted text; messages name lines of `file`. */
 TN_MUST_CHECK tn_status tn_target_parse(tn_ctx *ctx, const char *file, tn_str text, tn_target **out);
 tn_target_engine *tn_target_find(const tn_target *t, const char *name); /* NULL: none */
+bool tn_target_is_last(const tn_target *t, const tn_target_engine *e);  /* is it "tenon"? */
 /* Why the engine cannot have the node, in the context's arena; NULL: it can. Sizes, `is_static`, are not looked at. */
 const char *tn_target_refuse(tn_ctx *ctx, const tn_target_engine *e, const tn_node *node);
 /* The same for a step of a composite. */
