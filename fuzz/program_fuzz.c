@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "code/program.h"
+#include "code/codec.h"
 #include "rt/rt.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -35,14 +35,14 @@ static uint64_t program_get(const uint8_t *at) {
   return v;
 }
 
-/* Header of 64 bytes: length at 16, hash at 24 of what lies before the weights, the 20th section (24 bytes each). */
+/* The header has the length at 16, and at 24 the hash of what lies before the weights. */
 static void program_repair(uint8_t *bytes, size_t size) {
-  enum { HEADER = 64, WEIGHTS_OFFSET = HEADER + 19 * 24 + 8 };
-  if (size < HEADER + 20 * 24) return;
+  enum { WEIGHTS_OFFSET = TN_CODEC_HEADER + TN_SECTION_WEIGHTS * TN_CODEC_ENTRY + 8 };
+  if (size < WEIGHTS_OFFSET + 8) return;
   const uint64_t weights = program_get(bytes + WEIGHTS_OFFSET);
   program_put(bytes + 16, size);
-  if (weights >= HEADER && weights <= size)
-    program_put(bytes + 24, tn_hash_bytes(bytes + HEADER, (size_t)weights - HEADER, 0));
+  if (weights >= TN_CODEC_HEADER && weights <= size)
+    program_put(bytes + 24, tn_hash_bytes(bytes + TN_CODEC_HEADER, (size_t)weights - TN_CODEC_HEADER, 0));
 }
 
 static void program_ignore(void *arg, const char *text, size_t n) {
