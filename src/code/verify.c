@@ -261,7 +261,7 @@ static tn_status verify_gears(const verifier *v) {
     row += x->rank > 0 ? (uint64_t)x->rank : 0;
   }
   TN_TRY(verify_padding(v));
-  if (p->n_gear_sizes != row * p->n_gears) return verify_fail(v, "the gears are malformed");
+  if (row > p->n_gear_sizes || p->n_gear_sizes != row * p->n_gears) return verify_fail(v, "the gears are malformed");
   for (uint64_t i = 0; i < p->n_gear_sizes; i++)
     if (p->gear_sizes[i] < (i < (uint64_t)p->n_gears * p->gear_columns ? 1 : -1))
       return verify_fail(v, "a gear has a size of %lld", (long long)p->gear_sizes[i]);

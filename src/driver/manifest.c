@@ -135,6 +135,7 @@ bool tn_is_manifest(tn_bytes bytes) {
 typedef struct manifest_reader {
   tn_scan scan;
   tn_manifest *out;
+  tn_map files; /* of the parts -> 1 */
 } manifest_reader;
 
 static tn_status manifest_text(manifest_reader *r, tn_str *out) {
@@ -223,6 +224,10 @@ static tn_status manifest_read_part(manifest_reader *r, void *arg) {
   (void)arg;
   TN_TRY(manifest_object(r, manifest_part_field, &part));
   if (!part.name || !part.file) return tn_scan_fail(&r->scan, "a part with a name and a file before this");
+  const char *file = tn_ctx_namez(r->scan.ctx, part.file);
+  if (tn_map_find_name(&r->files, file))
+    return tn_fail(r->scan.ctx, TN_INVALID, (tn_loc){0}, "two parts have the file '%.200s'", file);
+  tn_map_set_name(&r->scan.ctx->arena, &r->files, file, r);
   tn_vec_push(&r->scan.ctx->arena, &r->out->parts, part);
   return TN_OK;
 }

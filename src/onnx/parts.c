@@ -331,44 +331,108 @@ tn_status tn_onnx_write_parts(tn_onnx_model *m, const tn_partition_set *s, const
 
 typedef struct parts_join {
   tn_ctx *ctx;
-  tn_wire_out graph;
-  tn_map made;            /* names of tensors and results -> 1 */
+  tn_wire_out model, graph;
+  tn_map made;            /* names of tensors and results -> the field that makes them, as a tn_bytes */
   tn_map inputs, outputs; /* name -> ValueInfoProto, as a tn_bytes */
+  tn_map domains;         /* -> tn_onnx_opset */
+  tn_map functions;       /* domain, name and overload -> FunctionProto, as a tn_bytes */
 } parts_join;
 
-/* Is this the first of that name? A node goes by its first result. */
-static bool parts_is_new(parts_join *j, tn_str name) {
-  const char *key = tn_intern_str(&j->ctx->names, name);
-  if (tn_map_find_name(&j->made, key)) return false;
-  tn_map_set_name(&j->ctx->arena, &j->made, key, j);
-  return true;
+static const tn_bytes *parts_keep(parts_join *j, tn_map *into, const char *key, tn_bytes bytes) {
+  tn_bytes *copy = TN_NEW(&j->ctx->arena, tn_bytes);
+  *copy = bytes;
+  tn_map_set_name(&j->ctx->arena, into, key, copy);
+  return copy;
+}
+
+static bool parts_equal(tn_bytes a, tn_bytes b) {
+  return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
+}
+
+/* Is what makes these names new? It is skipped when an earlier part has it, byte for byte. */
+static tn_status parts_make(parts_join *j, const tn_wire_field *f, const tn_str *names, size_t n, bool *is_new) {
+  *is_new = true;
+  for (size_t i = 0; i < n; i++) {
+    const char *key = tn_intern_str(&j->ctx->names, names[i]);
+    const tn_bytes *had = names[i].len ? tn_map_find_name(&j->made, key) : NULL;
+    if (!had) continue;
+    if (!parts_equal(*had, f->bytes))
+      return tn_fail(j->ctx, TN_INVALID, (tn_loc){0}, "two parts make '%s', each in its own way", key);
+    *is_new = false;
+  }
+  for (size_t i = 0; i < n && *is_new; i++)
+    if (names[i].len) parts_keep(j, &j->made, tn_intern_str(&j->ctx->names, names[i]), f->bytes);
+  return TN_OK;
 }
 
 static tn_status parts_join_port(parts_join *j, const tn_wire_field *f, tn_map *into) {
   tn_pb_value_info info;
   TN_TRY(tn_pb_read_value_info(j->ctx, f->bytes, (tn_loc){0}, &info));
-  tn_bytes *copy = TN_NEW(&j->ctx->arena, tn_bytes);
-  *copy = f->bytes;
-  tn_map_set_name(&j->ctx->arena, into, tn_intern_str(&j->ctx->names, info.name), copy);
+  parts_keep(j, into, tn_intern_str(&j->ctx->names, info.name), f->bytes);
   return TN_OK;
 }
 
 static tn_status parts_join_field(parts_join *j, const tn_wire_field *f) {
+  bool is_new = f->number == TN_F_graph_sparse_initializer;
   if (f->number == TN_F_graph_input) return parts_join_port(j, f, &j->inputs);
   if (f->number == TN_F_graph_output) return parts_join_port(j, f, &j->outputs);
   if (f->number == TN_F_graph_initializer) {
     tn_pb_tensor t;
     TN_TRY(tn_pb_read_tensor(j->ctx, f->bytes, (tn_loc){0}, &t));
-    if (!parts_is_new(j, t.name)) return TN_OK;
+    TN_TRY(parts_make(j, f, &t.name, 1, &is_new));
   } else if (f->number == TN_F_graph_node) {
     tn_pb_node n;
     TN_TRY(tn_pb_read_node(j->ctx, f->bytes, (tn_loc){0}, &n));
-    for (size_t i = 0; i < n.output.n; i++)
-      if (n.output.at[i].len && !parts_is_new(j, n.output.at[i])) return TN_OK;
-  } else {
-    return TN_OK;
+    TN_TRY(parts_make(j, f, n.output.at, n.output.n, &is_new));
   }
-  tn_wire_add_bytes(&j->graph, f->begin, (size_t)(f->end - f->begin));
+  if (is_new) tn_wire_add_bytes(&j->graph, f->begin, (size_t)(f->end - f->begin));
+  return TN_OK;
+}
+
+/* All parts must mean the same by the names of operators. */
+static tn_status parts_join_opsets(parts_join *j, const tn_pb_model *pb, size_t part) {
+  tn_onnx_opset *opsets = NULL;
+  size_t n = 0;
+  TN_TRY(tn_onnx_read_opsets(j->ctx, &pb->opset_import, &opsets, &n));
+  for (size_t i = 0; i < n; i++) {
+    const tn_onnx_opset *had = tn_map_find_name(&j->domains, opsets[i].domain);
+    if (had && had->version != opsets[i].version)
+      return tn_fail(j->ctx, TN_INVALID, (tn_loc){0}, "part %zu has opset %lld of domain '%s', a part before it %lld",
+                     part, (long long)opsets[i].version, opsets[i].domain, (long long)had->version);
+    if (had) continue;
+    tn_map_set_name(&j->ctx->arena, &j->domains, opsets[i].domain, &opsets[i]);
+    if (part == 0) continue; /* in the head */
+    tn_wire_out opset = {.arena = &j->ctx->arena};
+    parts_add_text(&opset, TN_F_opset_domain, opsets[i].domain);
+    tn_wire_add_int_field(&opset, TN_F_opset_version, (uint64_t)opsets[i].version);
+    parts_add(&j->model, TN_F_model_opset_import, tn_wire_out_bytes(&opset));
+  }
+  return TN_OK;
+}
+
+static const char *parts_function_key(parts_join *j, const tn_pb_function *f) {
+  tn_text t;
+  tn_text_init(&t, &j->ctx->arena);
+  tn_text_printf(&t, "%zu %zu ", f->domain.len, f->name.len); /* so that no two have one text */
+  tn_text_add(&t, f->domain);
+  tn_text_add(&t, f->name);
+  tn_text_add(&t, f->overload);
+  return tn_ctx_name(j->ctx, (tn_str){t.ptr, t.len});
+}
+
+static tn_status parts_join_functions(parts_join *j, const tn_pb_model *pb, size_t part) {
+  for (size_t i = 0; i < pb->functions.n; i++) {
+    tn_pb_function f;
+    TN_TRY(tn_pb_read_function(j->ctx, pb->functions.at[i], (tn_loc){0}, &f));
+    const char *key = parts_function_key(j, &f);
+    const tn_bytes *had = tn_map_find_name(&j->functions, key);
+    if (had && part > 0 && !parts_equal(*had, pb->functions.at[i]))
+      return tn_fail(j->ctx, TN_INVALID, (tn_loc){0}, "two parts have a function '%.*s', each its own",
+                     f.name.len < 200 ? (int)f.name.len : 200, f.name.ptr ? f.name.ptr : "");
+    if (had) continue;
+    parts_keep(j, &j->functions, key, pb->functions.at[i]);
+    if (part > 0) parts_add(&j->model, TN_F_model_functions, pb->functions.at[i]);
+  }
   return TN_OK;
 }
 
@@ -387,13 +451,14 @@ static tn_status parts_join_names(parts_join *j, uint32_t number, const tn_str *
 
 tn_status tn_onnx_join_parts(tn_ctx *ctx, const tn_bytes *models, size_t n, const tn_str *inputs, size_t n_inputs,
                              const tn_str *outputs, size_t n_outputs, tn_bytes *out) {
-  parts_join j = {.ctx = ctx, .graph = {.arena = &ctx->arena}};
-  tn_wire_out model = {.arena = &ctx->arena};
+  parts_join j = {.ctx = ctx, .model = {.arena = &ctx->arena}, .graph = {.arena = &ctx->arena}};
   for (size_t i = 0; i < n; i++) {
     tn_pb_model pb;
     tn_wire_field f;
     TN_TRY(tn_pb_read_model(ctx, models[i], (tn_loc){0}, &pb));
-    if (i == 0) parts_write_head(&model, models[i]);
+    if (i == 0) parts_write_head(&j.model, models[i]);
+    TN_TRY(parts_join_opsets(&j, &pb, i));
+    TN_TRY(parts_join_functions(&j, &pb, i));
     tn_wire w = tn_wire_over(pb.graph);
     while (tn_wire_next(&w, &f)) TN_TRY(parts_join_field(&j, &f));
     if (w.bad) return tn_fail(ctx, TN_INVALID, (tn_loc){0}, "the graph of part %zu is damaged", i);
@@ -401,7 +466,7 @@ tn_status tn_onnx_join_parts(tn_ctx *ctx, const tn_bytes *models, size_t n, cons
   parts_add_text(&j.graph, TN_F_graph_name, "joined");
   TN_TRY(parts_join_names(&j, TN_F_graph_input, inputs, n_inputs));
   TN_TRY(parts_join_names(&j, TN_F_graph_output, outputs, n_outputs));
-  parts_add(&model, TN_F_model_graph, tn_wire_out_bytes(&j.graph));
-  *out = tn_wire_out_bytes(&model);
+  parts_add(&j.model, TN_F_model_graph, tn_wire_out_bytes(&j.graph));
+  *out = tn_wire_out_bytes(&j.model);
   return TN_OK;
 }

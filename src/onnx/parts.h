@@ -37,8 +37,9 @@ typedef struct tn_onnx_parts {
 TN_MUST_CHECK tn_status tn_onnx_write_parts(tn_onnx_model *m, const tn_partition_set *s, const char *location,
                                             tn_onnx_parts *out);
 
-/* One model again from the bytes of its parts, in their order: nodes and tensors that several have are there once. The
- * inputs and outputs are those with the given names. */
+/* One model again from the bytes of its parts, in their order: nodes and tensors that several have, byte for byte, are
+ * there once. The inputs and outputs are those with the given names. INVALID when parts make one name in two ways, or
+ * have different opsets of one domain or different functions of one name. */
 TN_MUST_CHECK tn_status tn_onnx_join_parts(tn_ctx *ctx, const tn_bytes *models, size_t n, const tn_str *inputs,
                                            size_t n_inputs, const tn_str *outputs, size_t n_outputs, tn_bytes *out);
 

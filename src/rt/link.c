@@ -29,8 +29,13 @@ tn_status tn_rt_keep_links(tn_rt_session *s, tn_error *err) {
   for (uint32_t i = 0; i < s->p->n_inputs; i++) {
     tn_rt_link_state *l = &s->links[i];
     if (!l->output) continue;
-    tn_rt_item *next = &l->item[l->turn ^= 1];
+    tn_rt_item *next = &l->item[l->turn ^ 1];
     TN_TRY(tn_rt_assign(s, &next->arg, &next->block, tn_rt_output(s, l->output - 1), err));
+  }
+  for (uint32_t i = 0; i < s->p->n_inputs; i++) { /* all of them or none */
+    tn_rt_link_state *l = &s->links[i];
+    if (!l->output) continue;
+    l->turn ^= 1;
     l->is_kept = true;
   }
   return TN_OK;

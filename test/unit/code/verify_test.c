@@ -263,3 +263,23 @@ TEST(depth) {
   CHECK_EQ_I(verify_nested(65, &err), TN_INVALID);
   CHECK_STR(err.text, "program: regions are nested deeper than 64");
 }
+
+/* A row of gears times their number is beyond 64 bits, and what is left of it is the number of sizes. */
+TEST(gears) {
+  enum { OUTPUTS = 32768, SIZES = 196606 };
+  static tn_pio outputs[OUTPUTS];
+  static int64_t sizes[SIZES];
+  build b;
+  build_add(&b, tn_allocator_system());
+  for (size_t i = 0; i < OUTPUTS; i++) outputs[i] = b.outputs[0];
+  for (size_t i = 0; i < SIZES; i++) sizes[i] = 1;
+  b.p.outputs = outputs;
+  b.p.n_outputs = OUTPUTS;
+  b.p.gear_columns = UINT32_MAX;
+  b.p.n_gears = 4294901762u;
+  b.p.gear_sizes = sizes;
+  b.p.n_gear_sizes = SIZES;
+  refused(&b, "program: the gears are malformed", __LINE__);
+  REFUSED(b.p.gear_miss = 1, "there are no gears");
+  REFUSED((b.p.n_gears = 2, b.p.gear_columns = 1), "the gears are malformed");
+}

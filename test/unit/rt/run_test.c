@@ -299,3 +299,23 @@ TEST(every_allocation_may_fail) {
   }
   CHECK(done && k > 6);
 }
+
+/* When memory ends while the state is kept, the next run goes on from the state before. */
+TEST(state_is_kept_whole) {
+  fixture x;
+  if (!CHECK(fixture_add(&x))) return;
+  const float a[4] = {1, 2, 3, 4}, b[4] = {10, 10, 10, 10};
+  fixture_f32(&x, 0, a, 2, DIMS(2, 2));
+  fixture_f32(&x, 1, b, 2, DIMS(2, 2));
+  CHECK_EQ_I(tn_rt_link(x.s, 0, 0, &x.err), TN_OK);
+  CHECK_EQ_I(tn_rt_run(x.s, &x.err), TN_OK);
+  CHECK_EQ_F(((const float *)tn_rt_output(x.s, 0)->data)[0], 12);
+  x.probe.fail_at = x.probe.calls + 1;
+  CHECK_EQ_I(tn_rt_run(x.s, &x.err), TN_OOM);
+  x.probe.fail_at = 0;
+  for (int i = 1; i < 4; i++) {
+    CHECK_EQ_I(tn_rt_run(x.s, &x.err), TN_OK);
+    CHECK_EQ_F(((const float *)tn_rt_output(x.s, 0)->data)[0], 12 + 11 * i);
+  }
+  fixture_drop(&x);
+}
