@@ -53,8 +53,28 @@ static tn_status quant_grid_of(tn_eval *e, quant_grid *g) {
   return quant_enough(e, need);
 }
 
+/* A scale of x's rank has x's dims, but along `axis` one for each block. */
+static tn_status quant_blocks(tn_rule *r) {
+  const int64_t block = tn_rule_int(r, "block_size");
+  const int rank = r->in[0]->rank;
+  int axis;
+  TN_TRY(tn_rule_axis(r, "axis", tn_rule_int(r, "axis"), rank, &axis));
+  for (int i = 0; i < rank; i++)
+    if (i != axis) TN_TRY(tn_rule_unify(r, r->in[0]->dims[i], r->in[1]->dims[i], "x and scale", i, NULL));
+  if (block < 1) return TN_OK;
+  const tn_sym d = r->in[0]->dims[axis];
+  const tn_sym blocks = r->in[1]->dims[axis];
+  tn_sym fits = tn_sym_eq(r->syms, blocks, tn_sym_ceildiv(r->syms, d, tn_sym_int(r->syms, block)));
+  if (rank == 1) fits = tn_sym_or(r->syms, fits, tn_sym_eq(r->syms, blocks, tn_sym_int(r->syms, 1)));
+  return tn_rule_demand(r, fits, "%s blocks of %lld for dim %d, which is %s", tn_sym_text(r->syms, blocks),
+                        (long long)block, axis, tn_sym_text(r->syms, d));
+}
+
 /* The scale has one element, one per index of `axis`, or x's rank: blocks (of a vector where block_size says so). */
 static tn_status quant_shape(tn_rule *r) {
+  if (tn_rule_has_rank(r, 0) && tn_rule_has_rank(r, 1) && r->in[0]->rank == r->in[1]->rank &&
+      (r->in[0]->rank > 1 || (r->in[0]->rank == 1 && tn_rule_int(r, "block_size") > 0)))
+    TN_TRY(quant_blocks(r));
   if (tn_rule_has_rank(r, 0) && tn_rule_has_rank(r, 1) && r->in[1]->rank == 1 && !tn_sym_is(r->in[1]->dims[0], 1) &&
       (r->in[0]->rank != 1 || tn_rule_int(r, "block_size") < 1)) {
     int axis;
