@@ -154,6 +154,9 @@ value(("ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "
       lambda n, r: len(n.input) > 1 and n.input[1] in r and len({a % max(1, r[n.input[0]].ndim) for a in r[n.input[1]].ravel().tolist()}) < r[n.input[1]].size,
       "an axis that a run-time input gives twice: ONNX Runtime takes it as one")
 value(("ReduceProd",), lambda n, r: any(np.any(np.asarray(r.get(o, 0)) == 2**31 - 1) for o in n.output), "int32 products saturate in ONNX Runtime; numpy's wrap")
+value(("ReduceLogSumExp",), lambda n, r: r[n.input[0]].dtype.kind in "iu" if n.input[0] in r else True, "integers: ONNX Runtime cuts every term")
+value(("HannWindow", "HammingWindow", "BlackmanWindow"), lambda n, r: not attr(n, "periodic", 1) and all(np.size(r.get(o, 0)) <= 1 for o in n.output), "one element, not periodic: 0 / 0 in ONNX Runtime")
+value(("MatMulInteger",), lambda n, r: n.input[0] in r and r[n.input[0]].ndim and r[n.input[0]].shape[-1] == 0, "ONNX Runtime does not write sums of nothing")
 value(("Shape",), lambda n, r: any(r[o].size > 16 for o in n.output), "a rank above Tenon's limit")
 value(("Shrink",), lambda n, r: True, "ONNX Runtime rounds doubles to float32")
 value(("Slice",), lambda n, r: True if len(n.input) > 4 and n.input[2] and np.any(np.asarray(r.get(n.input[2], 2**31 - 1)) >= 2**31 - 1) else False,
