@@ -146,3 +146,39 @@ TEST(parts_refuse) {
   CHECK(tn_parts_create("/nowhere.onnx", &(tn_tool_split_options){.size = sizeof(tn_tool_split_options)}, &p, NULL) !=
         TN_OK);
 }
+
+/* Damaged models as parts: whatever they are, adding and compiling them ends with a status and a sentence. */
+TEST(parts_are_hostile) {
+  tn_parts *p = split_example();
+  if (!p) return;
+  tn_part_info info;
+  tn_report *report = NULL;
+  CHECK_EQ_I(tn_parts_get(p, 0, &info), TN_OK);
+  const size_t bytes = info.model_bytes;
+  unsigned char *model = malloc(bytes), *damaged = malloc(bytes);
+  if (!CHECK(model && damaged)) return;
+  memcpy(model, info.model, bytes);
+  CHECK_EQ_I(tn_parts_remove(p, info.name, NULL), TN_OK);
+  for (int round = 0; round < 60; round++) {
+    memcpy(damaged, model, bytes);
+    size_t n = bytes;
+    for (int i = 0; i < 3; i++) {
+      const size_t at = (size_t)((noise() + 0.5f) * (float)(bytes - 1));
+      damaged[at] = (unsigned char)(bits >> 13);
+      if (bits >> 28 == 0) n = at;
+    }
+    tn_program *program = NULL;
+    tn_status s = tn_parts_add(p, "damaged", damaged, n, &report);
+    CHECK(s == TN_OK || tn_report_count(report) > 0);
+    tn_report_release(report);
+    if (s != TN_OK) continue;
+    s = tn_parts_compile(p, NULL, &program, &report);
+    CHECK(s != TN_INTERNAL && (s == TN_OK || tn_report_count(report) > 0));
+    tn_report_release(report);
+    if (program) tn_program_free(program);
+    CHECK_EQ_I(tn_parts_remove(p, "damaged", NULL), TN_OK);
+  }
+  free(model);
+  free(damaged);
+  tn_parts_release(p);
+}
