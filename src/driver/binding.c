@@ -261,3 +261,18 @@ void tn_binding_shrink(tn_binding *b) {
     if (!found) b->value[s] = had;
   }
 }
+
+const char *tn_binding_text(const tn_binding *b, tn_arena *a, bool json) {
+  tn_text t;
+  tn_text_init(&t, a);
+  for (size_t i = 0; i < b->inputs.n; i++) {
+    const tn_symbol *const s = tn_sym_symbol(b->syms, b->inputs.at[i]);
+    tn_text_addz(&t, i ? ", " : "");
+    if (json)
+      tn_text_json(&t, tn_str_of(s->name));
+    else
+      tn_text_addz(&t, tn_sym_text(b->syms, s->var));
+    tn_text_printf(&t, json ? ": %lld" : " = %lld", (long long)b->value[b->inputs.at[i]]);
+  }
+  return tn_text_z(&t);
+}

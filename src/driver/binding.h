@@ -37,5 +37,7 @@ bool tn_binding_find(tn_binding *b);
 bool tn_binding_draw(tn_binding *b, uint64_t seed);
 /* One symbol after the other to the smallest number that keeps all conditions. */
 void tn_binding_shrink(tn_binding *b);
+/* The numbers chosen: "N = 2, S = 7", or members of a JSON object. */
+const char *tn_binding_text(const tn_binding *b, tn_arena *a, bool json);
 
 #endif

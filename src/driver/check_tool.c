@@ -3,14 +3,13 @@
 #include <math.h>
 
 #include "base/rng.h"
-#include "driver/binding.h"
+#include "driver/draw.h"
 #include "driver/shapes.h"
 #include "driver/tool.h"
 #include "ir/eval.h"
 
 enum {
   CHECK_BINDINGS = 16, /* tried until one is not refused during the run */
-  CHECK_FILLS = 4,     /* contents tried at one binding: random, 0 or 1, zeros, ones */
   CHECK_MAX_FAULTS = 50,
   CHECK_MAX_DEPTH = 4 /* of sequences in sequences */
 };
@@ -25,7 +24,7 @@ typedef struct check_run {
   int64_t values;
 } check_run;
 
-typedef struct check {
+typedef struct checking {
   tn_graph *graph;
   tn_ctx *ctx;
   tn_symtab *syms;
@@ -44,13 +43,12 @@ typedef struct check {
   bool by_data;         /* it failed at a node that no check guards */
   int64_t values;       /* compared */
   const char *no_value; /* why a symbol's number is not what its facts allow */
-  uint64_t random, n_random;
-  int fill;
-} check;
+  tn_draw draw;
+} checking;
 
 /* What a run says. */
 
-static bool check_symbol_number(check *c, const tn_symbol *s, uint32_t number, int64_t *out) {
+static bool check_symbol_number(checking *c, const tn_symbol *s, uint32_t number, int64_t *out) {
   if (s->source == TN_SOURCE_GIVEN) return tn_binding_env(&c->at, number, out);
   if ((s->source != TN_SOURCE_DIM && s->source != TN_SOURCE_ELEM) || s->value >= c->graph->n_values) return false;
   const tn_lit *const l = c->env[s->value];
@@ -61,7 +59,7 @@ static bool check_symbol_number(check *c, const tn_symbol *s, uint32_t number, i
 }
 
 static bool check_env(void *arg, uint32_t number, int64_t *out) {
-  check *const c = arg;
+  checking *const c = arg;
   const tn_symbol *const s = tn_sym_symbol(c->syms, number);
   if (!check_symbol_number(c, s, number, out)) return false;
   if (*out < s->min || *out > s->max || (s->multiple_of > 1 && *out % s->multiple_of != 0))
@@ -72,7 +70,7 @@ static bool check_env(void *arg, uint32_t number, int64_t *out) {
 }
 
 /* NULL, or in words what is not as e says. */
-static const char *check_number(check *c, tn_sym e, int64_t real) {
+static const char *check_number(checking *c, tn_sym e, int64_t real) {
   int64_t v = 0;
   c->no_value = NULL;
   const tn_status status = tn_sym_eval(c->syms, e, check_env, c, &v);
@@ -84,7 +82,7 @@ static const char *check_number(check *c, tn_sym e, int64_t real) {
   return tn_arena_printf(&c->ctx->arena, "%lld, but %s is %lld", (long long)real, text, (long long)v);
 }
 
-static const char *check_float(check *c, const tn_elem *e, tn_dtype d, double real) {
+static const char *check_float(checking *c, const tn_elem *e, tn_dtype d, double real) {
   int64_t n = 0;
   double v = e->f;
   if (e->kind != TN_ELEM_F64) {
@@ -101,13 +99,13 @@ static const char *check_float(check *c, const tn_elem *e, tn_dtype d, double re
   return tn_arena_printf(&c->ctx->arena, "%.9g, but inferred %.9g", real, v);
 }
 
-static const char *check_element(check *c, const tn_elem *e, const tn_lit *l, int64_t i) {
+static const char *check_element(checking *c, const tn_elem *e, const tn_lit *l, int64_t i) {
   if (e->kind == TN_ELEM_NONE) return NULL;
   if (tn_dtype_is_float(l->dtype)) return check_float(c, e, l->dtype, tn_lit_f64(l, i));
   return e->kind == TN_ELEM_SYM ? check_number(c, e->sym, tn_lit_i64_at(l, i)) : NULL;
 }
 
-static const char *check_tensor(check *c, const tn_type *t, const tn_lit *l) {
+static const char *check_tensor(checking *c, const tn_type *t, const tn_lit *l) {
   tn_arena *const a = &c->ctx->arena;
   if (t->dtype && t->dtype != l->dtype)
     return tn_arena_printf(a, "element type is %s, not %s", tn_dtype_name(l->dtype), tn_dtype_name(t->dtype));
@@ -125,7 +123,7 @@ static const char *check_tensor(check *c, const tn_type *t, const tn_lit *l) {
   return NULL;
 }
 
-static const char *check_type(check *c, const tn_type *t, const tn_lit *l, int depth) {
+static const char *check_type(checking *c, const tn_type *t, const tn_lit *l, int depth) {
   static const char *const kinds[] = {"unknown", "a tensor", "a sequence", "an optional", "a map"};
   if (t->kind == TN_TYPE_UNKNOWN || depth > CHECK_MAX_DEPTH) return NULL;
   if (t->kind != l->kind) return tn_arena_printf(&c->ctx->arena, "it is %s, not %s", kinds[l->kind], kinds[t->kind]);
@@ -138,7 +136,7 @@ static const char *check_type(check *c, const tn_type *t, const tn_lit *l, int d
 }
 
 /* A check of the run that is false where it was reached: the program would have stopped there. */
-static bool check_is_refused(check *c) {
+static bool check_is_refused(checking *c) {
   for (size_t i = 0; i < c->at.late.n; i++) {
     const tn_check *const late = c->at.late.at[i];
     int64_t v;
@@ -148,7 +146,7 @@ static bool check_is_refused(check *c) {
   return false;
 }
 
-static void check_add_fault(check *c, const char *value, const char *node, const char *text) {
+static void check_add_fault(checking *c, const char *value, const char *node, const char *text) {
   c->n_faults++;
   if (c->faults.n < CHECK_MAX_FAULTS)
     tn_vec_push(&c->ctx->arena, &c->faults, ((check_fault){(int64_t)c->done.n + 1, value, node, text}));
@@ -156,7 +154,7 @@ static void check_add_fault(check *c, const char *value, const char *node, const
 
 /* INVALID: the run goes no further, a check of the run refuses it. */
 static tn_status check_watch(void *arg, const tn_value *v) {
-  check *const c = arg;
+  checking *const c = arg;
   if (!c->env[v->id]) return TN_OK;
   c->values++;
   const char *const why = check_type(c, &v->type, c->env[v->id], 0);
@@ -168,79 +166,10 @@ static tn_status check_watch(void *arg, const tn_value *v) {
   return TN_OK;
 }
 
-/* Inputs. */
-
-static uint64_t check_random(check *c) { return tn_rng_u64(c->random, c->n_random++); }
-
-static void check_fill(check *c, tn_lit *l) {
-  static const char letters[] = "abcdefghijklmnop";
-  const tn_dtype_class cls = tn_dtype_cls(l->dtype);
-  for (int64_t i = 0; i < l->count; i++) {
-    const uint64_t bits = check_random(c);
-    const int64_t integer = c->fill == 0 ? (int64_t)(bits % 10) : c->fill == 1 ? (int64_t)(bits % 2) : c->fill - 2;
-    const double unit = (double)(int64_t)(bits >> 40) * 0x1p-23 - 1;
-    if (cls == TN_CLASS_STRING)
-      ((tn_str *)tn_lit_data(l))[i] = (tn_str){&letters[bits % 16], 1};
-    else if (cls == TN_CLASS_FLOAT)
-      tn_store_f64(l->dtype, tn_lit_data(l), i, c->fill < 2 ? unit : c->fill - 2);
-    else if (cls == TN_CLASS_COMPLEX)
-      tn_store_f64(l->dtype == TN_C64 ? TN_F32 : TN_F64, tn_lit_data(l), 2 * i, unit);
-    else
-      tn_store_i64(l->dtype, tn_lit_data(l), i, cls == TN_CLASS_BOOL ? integer % 2 : integer);
-  }
-}
-
-static void check_fill_content(check *c, const tn_type *t, tn_lit *l) {
-  const int64_t n = tn_type_content_count(t);
-  for (int64_t i = 0; i < n && i < l->count; i++) {
-    int64_t v;
-    if (t->content[i].kind == TN_ELEM_SYM &&
-        tn_sym_eval(c->syms, t->content[i].sym, tn_binding_env, &c->at, &v) == TN_OK)
-      tn_store_i64(l->dtype, tn_lit_data(l), i, v);
-  }
-}
-
-static tn_status check_tensor_input(check *c, const tn_value *v, const tn_type *t, const tn_lit **out) {
-  const tn_loc loc = {.kind = "input", .name = v->name};
-  int64_t dims[TN_MAX_RANK], count;
-  size_t bytes;
-  const int rank = t->rank >= 0 ? t->rank : 1 + (int)(check_random(c) % 4);
-  for (int j = 0; j < rank; j++) {
-    if (t->rank < 0 || !t->dims[j])
-      dims[j] = 1 + (int64_t)(check_random(c) % 3);
-    else if (tn_sym_eval(c->syms, t->dims[j], tn_binding_env, &c->at, &dims[j]) != TN_OK)
-      return tn_fail(c->ctx, TN_INTERNAL, loc, "dim %d has no value", j);
-  }
-  const tn_dtype d = t->dtype ? t->dtype : TN_F32;
-  if (!tn_dims_count(dims, rank, &count) || !tn_dtype_bytes(d, count, &bytes))
-    return tn_fail(c->ctx, TN_LIMIT, loc, "it has too many elements");
-  tn_lit *const l = tn_lit_new(&c->ctx->pass, d, rank, dims);
-  if (l->bytes) memset(tn_lit_data(l), 0, l->bytes);
-  check_fill(c, l);
-  if (t->rank >= 0) check_fill_content(c, t, l);
-  *out = l;
-  return TN_OK;
-}
-
-static tn_status check_input(check *c, const tn_value *v, const tn_type *t, int depth, const tn_lit **out) {
-  if (t->kind == TN_TYPE_TENSOR || t->kind == TN_TYPE_UNKNOWN) return check_tensor_input(c, v, t, out);
-  if (t->kind == TN_TYPE_MAP || !t->elem || depth > CHECK_MAX_DEPTH)
-    return tn_fail(c->ctx, TN_UNSUPPORTED, (tn_loc){.kind = "input", .name = v->name}, "it cannot be filled");
-  tn_lit *const l = TN_NEW(&c->ctx->pass, tn_lit);
-  l->kind = t->kind;
-  l->file_offset = -1;
-  l->n_items = t->kind == TN_TYPE_OPTIONAL ? 1 : 1 + (int64_t)(check_random(c) % 3);
-  const tn_lit **const items = TN_NEW_ARRAY(&c->ctx->pass, const tn_lit *, l->n_items);
-  for (int64_t i = 0; i < l->n_items; i++) TN_TRY(check_input(c, v, t->elem, depth + 1, &items[i]));
-  l->items = items;
-  *out = l;
-  return TN_OK;
-}
-
 /* Runs. */
 
 /* Has the node a result or an operand whose shape no rule gave? Then no check guards it. */
-static bool check_is_by_data(const check *c, const tn_node *node) {
+static bool check_is_by_data(const checking *c, const tn_node *node) {
   for (int i = 0; i < node->n_out + node->n_in; i++) {
     const tn_value *const v = i < node->n_out ? node->out[i] : node->in[i - node->n_out];
     if (!v || !v->def || v->type.kind != TN_TYPE_TENSOR) continue;
@@ -249,14 +178,14 @@ static bool check_is_by_data(const check *c, const tn_node *node) {
   return false;
 }
 
-static tn_status check_interpret(check *c) {
+static tn_status check_interpret(checking *c) {
   tn_graph *const g = c->graph;
   c->env = TN_NEW_ARRAY(&c->ctx->pass, const tn_lit *, g->n_values + 1);
   c->entered = TN_NEW_ARRAY(&c->ctx->pass, bool, g->n_regions + 1);
   c->values = 0;
   c->by_data = false;
   for (int i = 0; i < g->main->n_params; i++)
-    TN_TRY(check_input(c, g->main->params[i], &g->main->params[i]->type, 0, &c->env[g->main->params[i]->id]));
+    TN_TRY(tn_draw_input(&c->draw, g->main->params[i], &c->env[g->main->params[i]->id]));
   for (int i = 0; i < g->main->n_params; i++) TN_TRY(check_watch(c, g->main->params[i]));
   tn_interp in = {
       .graph = g, .arena = &c->ctx->pass, .env = c->env, .entered = c->entered, .watch = check_watch, .watch_arg = c};
@@ -269,9 +198,9 @@ static tn_status check_interpret(check *c) {
 typedef enum check_outcome { CHECK_RAN, CHECK_REFUSED, CHECK_FAILED } check_outcome;
 
 /* At one binding, with several contents. *out_text := why the last failed. */
-static tn_status check_at_binding(check *c, check_outcome *out, const char **out_text) {
+static tn_status check_at_binding(checking *c, check_outcome *out, const char **out_text) {
   *out = CHECK_REFUSED;
-  for (c->fill = 0; c->fill < CHECK_FILLS; c->fill++) {
+  for (c->draw.fill = 0; c->draw.fill < TN_DRAW_FILLS; c->draw.fill++) {
     const size_t n_diags = c->ctx->diags.n;
     const tn_status status = check_interpret(c);
     const bool is_refused = status != TN_OK && (c->by_data || (c->entered && check_is_refused(c)));
@@ -296,30 +225,15 @@ static tn_status check_at_binding(check *c, check_outcome *out, const char **out
   return TN_OK;
 }
 
-static const char *check_sizes(check *c, bool json) {
-  tn_text t;
-  tn_text_init(&t, &c->ctx->arena);
-  for (size_t i = 0; i < c->at.inputs.n; i++) {
-    const tn_symbol *const s = tn_sym_symbol(c->syms, c->at.inputs.at[i]);
-    tn_text_addz(&t, i ? ", " : "");
-    if (json)
-      tn_text_json(&t, tn_str_of(s->name));
-    else
-      tn_text_addz(&t, tn_sym_text(c->syms, s->var));
-    tn_text_printf(&t, json ? ": %lld" : " = %lld", (long long)c->at.value[c->at.inputs.at[i]]);
-  }
-  return tn_text_z(&t);
-}
-
-static tn_status check_one_run(check *c, int64_t run) {
+static tn_status check_one_run(checking *c, int64_t run) {
   for (int b = 0; b < CHECK_BINDINGS; b++) {
     const uint64_t stream = tn_rng_u64((uint64_t)c->seed, (uint64_t)run * CHECK_BINDINGS + (uint64_t)b);
     check_outcome outcome;
     const char *text = NULL;
     if (!tn_binding_draw(&c->at, stream)) return tn_fail(c->ctx, TN_LIMIT, (tn_loc){0}, "no valid sizes were found");
-    c->random = stream;
-    c->n_random = 0;
-    const check_run row = {check_sizes(c, false), check_sizes(c, true), 0};
+    c->draw = (tn_draw){.at = &c->at, .arena = &c->ctx->pass, .stream = stream};
+    const check_run row = {tn_binding_text(&c->at, &c->ctx->arena, false),
+                           tn_binding_text(&c->at, &c->ctx->arena, true), 0};
     TN_TRY(check_at_binding(c, &outcome, &text));
     if (outcome == CHECK_REFUSED) {
       c->refused++;
@@ -336,7 +250,7 @@ static tn_status check_one_run(check *c, int64_t run) {
 
 /* Printing. */
 
-static void check_put_text(const check *c, tn_text *t) {
+static void check_put_text(const checking *c, tn_text *t) {
   for (size_t i = 0; i < c->done.n; i++)
     tn_text_printf(t, "run %zu: %s%s%lld values\n", i + 1, c->done.at[i].sizes, c->done.at[i].sizes[0] ? ": " : "",
                    (long long)c->done.at[i].values);
@@ -361,7 +275,7 @@ static void check_put_name(tn_text *t, const char *key, const char *z) {
     tn_text_addz(t, "null");
 }
 
-static void check_put_json(const check *c, tn_text *t) {
+static void check_put_json(const checking *c, tn_text *t) {
   tn_text_addz(t, "{\n \"runs\": [");
   for (size_t i = 0; i < c->done.n; i++)
     tn_text_printf(t, "%s{\"sizes\": {%s}, \"values\": %lld}", i ? ",\n  " : "\n  ", c->done.at[i].sizes_json,
@@ -382,7 +296,7 @@ static void check_put_json(const check *c, tn_text *t) {
 }
 
 static tn_status check_inside(tn_compilation *compilation, void *arg) {
-  check *const c = arg;
+  checking *const c = arg;
   c->ctx = &compilation->ctx;
   if (compilation->is_program) return tn_fail(c->ctx, TN_INVALID, (tn_loc){0}, "a program holds no model to infer");
   c->graph = compilation->graph;
@@ -408,7 +322,7 @@ tn_status tn_tool_check(const char *path, const tn_compile_options *o, int64_t r
   tn_compilation compilation;
   const tn_compile_request q = {
       .allocator = tn_allocator_system(), .path = path, .options = o, .stop_after = "infer", .max_edits = -1};
-  check c = {.runs = runs, .seed = seed, .json = json != 0, .out_failed = out_failed, .out = out};
+  checking c = {.runs = runs, .seed = seed, .json = json != 0, .out_failed = out_failed, .out = out};
   *out = (tn_blob){0};
   *out_failed = 0;
   return tn_tool_finish(&compilation, tn_compilation_run(&compilation, &q), check_inside, &c, out_report);

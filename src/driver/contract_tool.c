@@ -322,12 +322,7 @@ static void contract_put_text(const contract *c, tn_text *t, bool valid) {
     tn_text_addz(t, "no valid sizes were found\n");
     return;
   }
-  if (c->at.inputs.n) tn_text_addz(t, "smallest valid sizes:");
-  for (size_t i = 0; i < c->at.inputs.n; i++)
-    tn_text_printf(t, "%s %s = %lld", i ? "," : "",
-                   tn_sym_text(c->syms, tn_sym_symbol(c->syms, c->at.inputs.at[i])->var),
-                   (long long)c->at.value[c->at.inputs.at[i]]);
-  if (c->at.inputs.n) tn_text_addz(t, "\n");
+  if (c->at.inputs.n) tn_text_printf(t, "smallest valid sizes: %s\n", tn_binding_text(&c->at, &c->ctx->arena, false));
 }
 
 static void contract_put_string(tn_text *t, const char *name, const char *z) {
@@ -384,13 +379,10 @@ static void contract_put_json(const contract *c, tn_text *t, bool valid) {
     contract_put_json_row(c, t, &c->rows.at[i]);
   }
   tn_text_addz(t, c->rows.n == c->n_early ? "],\n \"during_run\": [],\n \"smallest\": " : "],\n \"smallest\": ");
-  tn_text_addz(t, valid ? "{" : "null");
-  for (size_t i = 0; valid && i < c->at.inputs.n; i++) {
-    tn_text_addz(t, i ? ", " : "");
-    tn_text_json(t, tn_str_of(tn_sym_symbol(c->syms, c->at.inputs.at[i])->name));
-    tn_text_printf(t, ": %lld", (long long)c->at.value[c->at.inputs.at[i]]);
-  }
-  tn_text_addz(t, valid ? "}\n}\n" : "\n}\n");
+  if (valid)
+    tn_text_printf(t, "{%s}\n}\n", tn_binding_text(&c->at, &c->ctx->arena, true));
+  else
+    tn_text_addz(t, "null\n}\n");
 }
 
 static tn_status contract_inside(tn_compilation *compilation, void *arg) {

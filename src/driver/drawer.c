@@ -13,17 +13,6 @@ struct tn_drawer {
   const char *sizes;
 };
 
-static const char *drawer_sizes(tn_drawer *d) {
-  tn_text t;
-  tn_text_init(&t, &d->c.ctx.pass);
-  for (size_t i = 0; i < d->at.inputs.n; i++) {
-    const uint32_t s = d->at.inputs.at[i];
-    tn_text_printf(&t, "%s%s = %lld", i ? ", " : "", tn_sym_text(d->at.syms, tn_sym_symbol(d->at.syms, s)->var),
-                   (long long)d->at.value[s]);
-  }
-  return tn_text_z(&t);
-}
-
 static tn_status drawer_inside(tn_ctx *ctx, void *arg) {
   tn_drawer *d = arg;
   tn_region *main = d->c.graph->main;
@@ -37,7 +26,7 @@ static tn_status drawer_inside(tn_ctx *ctx, void *arg) {
     TN_TRY(tn_draw_input(&draw, main->params[i], &lit));
     tn_lit_tensor(&ctx->pass, lit, &d->inputs[i]);
   }
-  d->sizes = drawer_sizes(d);
+  d->sizes = tn_binding_text(&d->at, &ctx->pass, false);
   return TN_OK;
 }
 

@@ -14,7 +14,7 @@ typedef struct flow_name { /* nodes of one name: those of one node of the model 
   bool is_shared;          /* by several nodes of the model */
 } flow_name;
 
-typedef struct flow {
+typedef struct flow_state {
   tn_arena *a;
   tn_ctx *ctx;
   tn_region *r;
@@ -31,7 +31,7 @@ typedef struct flow {
   uint32_t *order;    /* and back */
   uint32_t n_order;
   tn_map names; /* -> flow_name *, only where order is asked for */
-} flow;
+} flow_state;
 
 int tn_split_depth(const tn_region *r) {
   int depth = 0;
@@ -44,7 +44,7 @@ const tn_node *tn_split_holder(const tn_region *r, const tn_node *node) {
   return node;
 }
 
-static void flow_collect(flow *f) {
+static void flow_collect(flow_state *f) {
   f->nodes = TN_NEW_ARRAY(f->a, tn_node *, f->r->n_nodes + 1);
   f->same = TN_NEW_ARRAY(f->a, uint32_t, f->r->n_nodes + 1);
   for (tn_node *node = f->r->first; node; node = node->next) {
@@ -57,18 +57,18 @@ static void flow_collect(flow *f) {
   }
 }
 
-static void flow_need(flow *f, uint32_t by, uint32_t what) {
+static void flow_need(flow_state *f, uint32_t by, uint32_t what) {
   if (what == FLOW_NONE || f->seen[what] == by + 1) return;
   f->seen[what] = by + 1;
   tn_vec_push(f->a, &f->from, what);
 }
 
-static void flow_need_value(flow *f, uint32_t by, const tn_value *v) {
+static void flow_need_value(flow_state *f, uint32_t by, const tn_value *v) {
   if (v && v->def && v->region == f->r) flow_need(f, by, f->position[v->def->id]);
 }
 
 /* What a node needs, its regions included: they are at most TN_MAX_NESTING deep. */
-static void flow_need_of(flow *f, uint32_t by, const tn_node *node) {
+static void flow_need_of(flow_state *f, uint32_t by, const tn_node *node) {
   for (int i = 0; i < node->n_in; i++) flow_need_value(f, by, node->in[i]);
   for (int i = 0; i < node->n_regions; i++) {
     const tn_region *inner = node->regions[i];
@@ -77,7 +77,7 @@ static void flow_need_of(flow *f, uint32_t by, const tn_node *node) {
   }
 }
 
-static void flow_name_nodes(flow *f) {
+static void flow_name_nodes(flow_state *f) {
   for (uint32_t i = 0; i < f->n; i++) {
     const char *name = f->nodes[i]->loc.name;
     if (!name || !name[0]) continue;
@@ -94,7 +94,7 @@ static void flow_name_nodes(flow *f) {
   }
 }
 
-static tn_status flow_need_named(flow *f, uint32_t by, const char *name) {
+static tn_status flow_need_named(flow_state *f, uint32_t by, const char *name) {
   const tn_loc loc = f->nodes[by]->loc;
   const flow_name *found = tn_map_find_ptr(&f->names, name);
   if (!found) return tn_fail(f->ctx, TN_INVALID, loc, "tenon.after: its graph has no node '%s'", name);
@@ -107,7 +107,7 @@ static tn_status flow_need_named(flow *f, uint32_t by, const char *name) {
   return TN_OK;
 }
 
-static tn_status flow_needs(flow *f) {
+static tn_status flow_needs(flow_state *f) {
   bool is_ordered = false;
   for (uint32_t i = 0; i < f->n; i++) is_ordered |= f->nodes[i]->marks && f->nodes[i]->marks->n_after;
   if (is_ordered) flow_name_nodes(f);
@@ -131,7 +131,7 @@ typedef struct flow_frame {
 } flow_frame;
 
 /* Depth first from one node; `seen` is 0 new, 1 on the stack, 2 done. */
-static tn_status flow_visit(flow *f, flow_frame *stack, uint32_t root) {
+static tn_status flow_visit(flow_state *f, flow_frame *stack, uint32_t root) {
   uint32_t depth = 0;
   if (f->seen[root]) return TN_OK;
   stack[depth++] = (flow_frame){root, f->first[root]};
@@ -159,7 +159,7 @@ static tn_status flow_visit(flow *f, flow_frame *stack, uint32_t root) {
   return TN_OK;
 }
 
-static tn_status flow_sort(flow *f) {
+static tn_status flow_sort(flow_state *f) {
   flow_frame *stack = TN_NEW_ARRAY(f->a, flow_frame, f->n + 1);
   f->number = TN_NEW_ARRAY(f->a, uint32_t, f->n + 1);
   f->order = TN_NEW_ARRAY(f->a, uint32_t, f->n + 1);
@@ -181,7 +181,7 @@ static void flow_out(tn_split_flow *out, tn_arena *a) {
   for (uint32_t e = 0; e < out->n_edges; e++) out->out[out->first_out[out->from[e] + 1]++] = e;
 }
 
-static void flow_finish(flow *f, tn_split_flow *out) {
+static void flow_finish(flow_state *f, tn_split_flow *out) {
   *out = (tn_split_flow){.region = f->r, .n = f->n, .n_edges = (uint32_t)f->from.n};
   out->nodes = TN_NEW_ARRAY(f->a, tn_node *, f->n + 1);
   out->from = TN_NEW_ARRAY(f->a, uint32_t, f->from.n + 1);
@@ -216,7 +216,7 @@ static void flow_unite(uint32_t *up, uint32_t x, uint32_t y) {
   up[x > y ? x : y] = x > y ? y : x;
 }
 
-static void flow_groups(const flow *f, tn_split_flow *out) {
+static void flow_groups(const flow_state *f, tn_split_flow *out) {
   tn_map named = {0};
   uint32_t *up = TN_NEW_ARRAY(f->a, uint32_t, f->n + 1);
   out->origin = TN_NEW_ARRAY(f->a, uint32_t, f->n + 1);
@@ -237,7 +237,7 @@ static void flow_groups(const flow *f, tn_split_flow *out) {
 }
 
 tn_status tn_split_flow_new(tn_region *r, tn_arena *a, uint32_t *index, tn_split_flow *out) {
-  flow f = {.a = a, .ctx = r->graph->ctx, .r = r, .position = index};
+  flow_state f = {.a = a, .ctx = r->graph->ctx, .r = r, .position = index};
   flow_collect(&f);
   TN_TRY(flow_needs(&f));
   TN_TRY(flow_sort(&f));
