@@ -161,9 +161,9 @@ TN_API tn_status tn_session_set_symbol(tn_session *s, const char *name, int64_t 
 /* A shape met for the first time costs an evaluation of sizes; the same shape again costs nothing. After an error the
  * session may be used again. */
 TN_API tn_status tn_session_run(tn_session *s, tn_report **out_report);
-/* State: after each run the output is copied and is the input of the next one (of a cache, of a filter). The first run's
- * input is set as usual, and may be set again before any run. output NULL: no longer. MISMATCH: the types do not allow
- * it. A size that the model does not allow is an error of the next run. */
+/* State: after each run the output is copied and is the input of the next one (of a cache, of a filter). The first
+ * run's input is set as usual, and may be set again before any run. output NULL: no longer. MISMATCH: the types do not
+ * allow it. A size that the model does not allow is an error of the next run. */
 TN_API tn_status tn_session_link(tn_session *s, const char *output, const char *input, tn_report **out_report);
 /* The output is made in `data`, which must stay while it is set, and be aligned to its elements. Where it cannot be
  * made there, because its size is known too late or because `data` overlaps an input, it is copied at the end of the

@@ -49,22 +49,17 @@ typedef struct tn_compile_flags {
     .name = "assume", .arg = "FACT", .list = &(flags).assume, .help = "a fact such as \"S % 8 == 0, 1 <= B <= 64\"" \
   }
 /* Of those that make a program to run. */
-#define TN_GEAR_ROWS(flags)                                                                                       \
-  {.name = "input-shape", .arg = "SHAPES", .text = &(flags).input_shape, .help = "\"x:-1,3,-1,-1;y:8\""},         \
-      {.name = "dynamic-batch-size", .arg = "N,...", .text = &(flags).batch_sizes, .help = "gears \"1,4,8\""},    \
-      {.name = "dynamic-image-size",                                                                              \
-       .arg = "H,W;...",                                                                                          \
-       .text = &(flags).image_sizes,                                                                              \
-       .help = "gears \"224,224;448,448\""},                                                                      \
-      {.name = "dynamic-dims",                                                                                    \
-       .arg = "A,B;...",                                                                                          \
-       .text = &(flags).gear_dims,                                                                                \
-       .help = "gears \"1,32;1,64\": a size for each -1"},                                                        \
-      {.name = "input-format", .arg = "FORMAT", .text = &(flags).input_format, .help = "NCHW (default) or NHWC"}, \
-  {                                                                                                               \
-    .name = "gear-miss", .arg = "POLICY", .text = &(flags).gear_miss,                                             \
-    .help = "a shape that is no gear: dynamic (default), exact or pad"                                            \
-  }
+/* clang-format off */
+#define TN_GEAR_ROWS(flags)                                                                                          \
+  {.name = "input-shape", .arg = "SHAPES", .text = &(flags).input_shape, .help = "\"x:-1,3,-1,-1;y:8\""},            \
+  {.name = "dynamic-batch-size", .arg = "N,...", .text = &(flags).batch_sizes, .help = "gears \"1,4,8\""},           \
+  {.name = "dynamic-image-size", .arg = "H,W;...", .text = &(flags).image_sizes, .help = "gears \"224,224;448,448\""}, \
+  {.name = "dynamic-dims", .arg = "A,B;...", .text = &(flags).gear_dims,                                             \
+   .help = "gears \"1,32;1,64\": a size for each -1"},                                                               \
+  {.name = "input-format", .arg = "FORMAT", .text = &(flags).input_format, .help = "NCHW (default) or NHWC"},        \
+  {.name = "gear-miss", .arg = "POLICY", .text = &(flags).gear_miss,                                                 \
+   .help = "a shape that is no gear: dynamic (default), exact or pad"}
+/* clang-format on */
 tn_compile_options tn_compile_flags_get(const tn_compile_flags *f); /* borrows */
 
 #endif

@@ -8,7 +8,7 @@ typedef struct tn_split_check {
   const char *model, *dir; /* `dir` holds manifest.json and the parts */
   const tn_compile_options *compile;
   const char *runner; /* of the parts: "tenon" or "ort" */
-  int64_t gear; /* as tn_tool_split_options.gear */
+  int64_t gear;       /* as tn_tool_split_options.gear */
   int64_t runs, seed;
 } tn_split_check;
 

@@ -8,14 +8,14 @@
 #include "ir/op.h"
 
 enum {
-  TN_AXIS_MIXED = -1,   /* positions along the axis meet (or nothing is known) */
-  TN_AXIS_SIZES = -2,   /* asked for axis TN_AXIS_WHOLE: the operand only tells how far results go on */
+  TN_AXIS_MIXED = -1, /* positions along the axis meet (or nothing is known) */
+  TN_AXIS_SIZES = -2, /* asked for axis TN_AXIS_WHOLE: the operand only tells how far results go on */
   TN_AXIS_WHOLE = INT_MAX
 };
 
-/* The axis of the results that axis `axis` of operand `input` goes to. The operand's rank is known; those of the results
- * too. */
-int tn_axis_batch(const tn_node *node, int input, int axis);  /* axis 0 of operand 0 alone */
+/* The axis of the results that axis `axis` of operand `input` goes to. The operand's rank is known; those of the
+ * results too. */
+int tn_axis_batch(const tn_node *node, int input, int axis); /* axis 0 of operand 0 alone */
 int tn_axis_matmul(const tn_node *node, int input, int axis);
 int tn_axis_gemm(const tn_node *node, int input, int axis);
 int tn_axis_before(const tn_node *node, int input, int axis); /* of operand 0, those before attribute `axis` */
@@ -24,7 +24,7 @@ int tn_axis_reduce(const tn_node *node, int input, int axis); /* those that oper
 int tn_axis_transpose(const tn_node *node, int input, int axis);
 int tn_axis_gather(const tn_node *node, int input, int axis);
 int tn_axis_expand(const tn_node *node, int input, int axis);
-int tn_axis_fill(const tn_node *node, int input, int axis);   /* operand 0 gives sizes */
+int tn_axis_fill(const tn_node *node, int input, int axis); /* operand 0 gives sizes */
 
 /* By the operator's traits or its function. */
 int tn_axis_of(const tn_node *node, int input, int axis);

@@ -16,8 +16,8 @@ typedef struct padding_state {
 typedef struct padding {
   tn_graph *graph;
   uint32_t n_symbols;
-  bool *grows;           /* symbols, with those defined by others */
-  padding_state *state;  /* by value id */
+  bool *grows;            /* symbols, with those defined by others */
+  padding_state *state;   /* by value id */
   const tn_node *culprit; /* the first node whose results are MIXED */
 } padding;
 
@@ -171,8 +171,9 @@ static tn_status padding_results(const padding *p) {
     if (s.kind == PADDING_SAME || s.kind == PADDING_LONGER) continue;
     const tn_loc loc = p->culprit && s.kind == PADDING_MIXED ? p->culprit->loc : (tn_loc){0};
     return tn_fail(p->graph->ctx, TN_UNSUPPORTED, loc,
-                   s.kind == PADDING_MIXED ? "inputs cannot be padded: what is filled in may reach output '%s' from here on"
-                                           : "inputs cannot be padded: output '%s' tells their sizes",
+                   s.kind == PADDING_MIXED
+                       ? "inputs cannot be padded: what is filled in may reach output '%s' from here on"
+                       : "inputs cannot be padded: output '%s' tells their sizes",
                    main->result_names[i]);
   }
   return TN_OK;

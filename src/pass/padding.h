@@ -4,9 +4,9 @@
 
 #include "ir/graph.h"
 
-/* `grows`: by number, the symbols that become larger; the parameters of the main region are filled up along the dims that
- * are one of them. OK when it is proved, for all sizes, that the leading part of every result is the result without
- * filling. Else UNSUPPORTED, naming the first node that mixes, or the result. */
+/* `grows`: by number, the symbols that become larger; the parameters of the main region are filled up along the dims
+ * that are one of them. OK when it is proved, for all sizes, that the leading part of every result is the result
+ * without filling. Else UNSUPPORTED, naming the first node that mixes, or the result. */
 TN_MUST_CHECK tn_status tn_padding_prove(tn_graph *g, const bool *grows);
 
 #endif

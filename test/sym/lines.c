@@ -1,6 +1,6 @@
-/* Reads lines `x y z w TAB expression TAB the same in another order`, prints `canonical text TAB value TAB idempotent TAB
- * ordered`: the value `!` where it is not defined; 1 if the text, or the other order, parses to the same pointer. For
- * bigint.py. */
+/* Reads lines `x y z w TAB expression TAB the same in another order`, prints `canonical text TAB value TAB idempotent
+ * TAB ordered`: the value `!` where it is not defined; 1 if the text, or the other order, parses to the same pointer.
+ * For bigint.py. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -26,7 +26,8 @@ TEST(a_broken_invariant_must_be_given_again) {
                                   *tn_pipeline_find(tn_str_of("schedule")),
                                   {0}};
   tn_error err = {0};
-  CHECK_EQ_I(tn_pipeline_check(rows, TN_HAS_NODES | TN_HAS_GRAPH | TN_HAS_SYMBOLS | TN_HAS_FACTS | TN_HAS_LIVE, &err), TN_INTERNAL);
+  CHECK_EQ_I(tn_pipeline_check(rows, TN_HAS_NODES | TN_HAS_GRAPH | TN_HAS_SYMBOLS | TN_HAS_FACTS | TN_HAS_LIVE, &err),
+             TN_INTERNAL);
   CHECK_HAS(err.text, "pass schedule needs");
 }
 
