@@ -20,8 +20,12 @@ static void run_clear_outs(tn_rt_session *s, const tn_pstep *t) {
 }
 
 /* Bits of the last byte that no element of a packed tensor has are 0, so that equal results are equal bytes. */
-static void run_clear_spare(const tn_karg *a) {
+static void run_clear_spare(const tn_karg *a, int depth) {
   const int64_t bits = tn_dtype_bits(a->dtype), per = bits == 2 || bits == 4 ? 8 / bits : 1;
+  if (a->kind != TN_KARG_TENSOR) {
+    for (int64_t i = 0; depth < TN_RT_MAX_NESTING && i < a->n_items; i++) run_clear_spare(a->items[i], depth + 1);
+    return;
+  }
   const int64_t used = a->count % per * bits;
   if (used) ((uint8_t *)a->data)[a->count / per] &= (uint8_t)((1 << used) - 1);
 }
@@ -29,13 +33,17 @@ static void run_clear_spare(const tn_karg *a) {
 static tn_status run_check_outs(const tn_rt_session *s, const tn_pstep *t, tn_error *err) {
   for (uint32_t i = 0; i < t->out.n; i++) {
     const int32_t v = s->p->operands[t->out.first + i];
-    if (v == TN_NO_INDEX || s->args[v].kind != TN_KARG_TENSOR) continue;
+    if (v == TN_NO_INDEX) continue;
     const tn_pvalue *x = &s->p->values[v];
     const tn_karg *a = &s->args[v];
+    if (a->kind != TN_KARG_TENSOR) {
+      run_clear_spare(a, 0);
+      continue;
+    }
     if (a->rank < 0 || !a->data) return tn_error_set(err, TN_INTERNAL, "%s: '%s' was not made", t->label, x->name);
     if (x->rank >= 0 && a->rank != x->rank)
       return tn_error_set(err, TN_INTERNAL, "%s: '%s' has rank %d, expected %d", t->label, x->name, a->rank, x->rank);
-    run_clear_spare(a);
+    run_clear_spare(a, 0);
   }
   return TN_OK;
 }

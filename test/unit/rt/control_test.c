@@ -333,6 +333,39 @@ TEST(sequences_in_loops) {
   fixture_drop(&x);
 }
 
+/* The elements of s but the first. */
+static void build_erase(build *b) {
+  static const int64_t zero = 0;
+  build_segment(b);
+  const uint32_t none = build_const(b, 0);
+  build_region(b, TN_NO_INDEX, 0);
+  const int32_t s = (int32_t)build_input(b, "s", TN_I4, -2, NULL, "seq(i4[?])");
+  const int32_t at = (int32_t)build_constant(b, "at", TN_I64, 0, SLOTS(none), &zero, 8);
+  const int32_t y = (int32_t)build_value(b, "y", TN_I4, TN_STORE_LATE, -2, NULL);
+  b->regions[0].params = build_list(b, LIST(s));
+  build_step(b, 0, TN_STEP_KERNEL, "sequence_erase", LIST(s, at), LIST(y));
+  build_output(b, (uint32_t)y, "seq(i4[?])");
+}
+
+TEST(bits_of_no_element_are_cleared_in_sequences) {
+  fixture x;
+  fixture_init(&x);
+  build_erase(&x.b);
+  if (!CHECK(fixture_start(&x))) return;
+  static const uint8_t bytes[2] = {0x21, 0xf3};
+  for (int n = 4; n >= 3; n--) { /* the second time in memory that holds the first result */
+    tn_karg item = fixture_arg(TN_I4, bytes, 1, DIMS(n));
+    tn_karg *items[2] = {&item, &item};
+    control_set(&x, 0, (tn_karg){.kind = TN_KARG_SEQUENCE, .dtype = TN_I4, .rank = -1, .items = items, .n_items = 2});
+    if (!control_run(&x)) break;
+    const tn_karg *y = tn_rt_output(x.s, 0);
+    if (!CHECK_EQ_I(y->n_items, 1)) break;
+    CHECK_EQ_I(((const uint8_t *)y->items[0]->data)[0], 0x21);
+    CHECK_EQ_I(((const uint8_t *)y->items[0]->data)[1], n == 4 ? 0xf3 : 0x03);
+  }
+  fixture_drop(&x);
+}
+
 /* r = range(0, n, 1) gives U when it has run; then r + r of size U (late, sized), a view of it and a shape value. */
 static void build_late(build *b) {
   const uint32_t u = build_symbol(b, "U", 0, 6, 1);
