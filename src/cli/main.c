@@ -7,7 +7,7 @@
 static const tn_command main_commands[] = {
     {"run", tn_cmd_run, "compile a model and run it on files, random or given numbers"},
     {"compile", tn_cmd_compile, "write a program (.tnp) that runs without the compiler"},
-    {"info", tn_cmd_info, "what a file holds: inputs, outputs, operators, weights"},
+    {"info", tn_cmd_info, "what a file holds: versions, operators, weights"},
     {"infer", tn_cmd_infer, "symbolic shape of every value"},
     {"contract", tn_cmd_contract, "which input shapes are valid, and the nodes that say so"},
     {"why", tn_cmd_why, "how the shape of a value was derived"},

@@ -79,6 +79,15 @@ static tn_status compile_assume(tn_graph *g, const tn_compile_options *o) {
   return TN_OK;
 }
 
+/* What is compiled has its shapes and facts already; knobs of the run still count. */
+static tn_status compile_no_options(tn_ctx *ctx, const tn_compile_options *o) {
+  if (!o || !(o->n_assume || o->input_shape || o->batch_sizes || o->image_sizes || o->gear_dims || o->input_format ||
+              o->gear_miss))
+    return TN_OK;
+  return tn_fail(ctx, TN_INVALID, (tn_loc){0},
+                 "a compiled program takes no facts, shapes or gears; compile the model with them");
+}
+
 /* Reading. */
 
 static tn_status compile_map(tn_compilation *c, const tn_compile_request *q) {
@@ -220,7 +229,7 @@ static tn_status compile_inside(tn_ctx *ctx, void *arg) {
   const tn_compile_request *q = call->request;
   TN_TRY(compile_knobs(ctx, q->options));
   TN_TRY(compile_read(c, q));
-  if (c->is_program) return TN_OK;
+  if (c->is_program) return compile_no_options(ctx, q->options);
   TN_TRY(compile_assume(c->graph, q->options));
   tn_gear_spec gears;
   TN_TRY(tn_gear_read(ctx, q->options, &gears));

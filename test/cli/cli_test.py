@@ -8,7 +8,8 @@ import unittest
 
 from _cli import EXAMPLE, read_npy, tenon, write_npy
 
-COMMANDS = ["run", "compile", "info", "infer", "contract", "why", "cost", "test", "ops", "knobs", "dump", "opt"]
+COMMANDS = ["run", "compile", "info", "infer", "contract", "why", "cost", "split", "test", "ops", "knobs", "dump",
+            "opt"]
 IMAGE, TOKENS = "image=random:1x3x32x32", "tokens=random:1x4"
 INPUTS = ["--input", IMAGE, "--input", TOKENS]
 
@@ -188,6 +189,9 @@ class Run(unittest.TestCase):
         self.assertIn("No such file or directory", tenon("compile", EXAMPLE, "-o", self.path("none/x.tnp"), status=6)[1])
         for inputs in [INPUTS, ["--input", "image=random:3x3x17x9", "--input", "tokens=random:3x64"]]:
             self.assertEqual(tenon("run", program, *inputs), tenon("run", EXAMPLE, *inputs))
+        for option in [["--assume", "batch == 1"], ["--input-shape", "image:1,3,32,32"], ["--gear-miss", "pad"]]:
+            for command in [["run", program, *INPUTS], ["compile", program, "-o", self.path("again.tnp")]]:
+                self.assertIn("a compiled program takes no facts, shapes or gears", tenon(*command, *option, status=3)[1])
 
     def test_full_device(self):
         if os.path.exists("/dev/full"):
