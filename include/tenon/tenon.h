@@ -179,10 +179,10 @@ typedef int (*tn_progress_fn)(void *arg, size_t steps_done, size_t steps);
 TN_API void tn_session_set_progress(tn_session *s, tn_progress_fn progress, void *arg);
 /* Gives back the memory that the next run can make again. Outputs are no longer valid. */
 TN_API void tn_session_trim(tn_session *s);
-/* Valid until the next run or release; NULL before the first successful run or when i is out of range. */
 /* From now on a run must be in this gear, else MISMATCH; -1: in any. */
 TN_API tn_status tn_session_set_gear(tn_session *s, int gear, tn_report **out_report);
 TN_API int tn_session_gear(const tn_session *s); /* that the last run was in, or was padded to; -1: in none */
+/* Valid until the next run or release; NULL before the first successful run or when i is out of range. */
 TN_API const tn_tensor *tn_session_output(tn_session *s, size_t i);
 
 typedef struct tn_session_stats {
