@@ -217,16 +217,11 @@ static bool case_save_elsewhere(const tn_case *c, const tn_case_options *o, cons
 static tn_program *case_program(tn_case *c, const tn_case_options *o) {
   tn_program *p = NULL;
   tn_report *report = NULL;
-  const char *const folder = getenv("TMPDIR");
-  char *const file = tn_cli_print("%s/tenon-case-XXXXXX", folder && folder[0] ? folder : P_tmpdir);
-  const int handle = o->is_through_program ? mkstemp(file) : -1;
-  const bool is_saved = handle >= 0 && case_save_elsewhere(c, o, file);
+  const char *const file = o->is_through_program ? tn_cli_temporary(false) : NULL;
+  const bool is_saved = file && case_save_elsewhere(c, o, file);
   const tn_status s = is_saved ? tn_program_load_file(file, &p, &report)
                                : tn_compile_file(tn_cli_print("%s/model.onnx", c->path), &o->compile, &p, &report);
-  if (handle >= 0) {
-    close(handle);
-    unlink(file);
-  }
+  if (file) unlink(file);
   if (!case_go_on(c, s, report, is_saved ? "load" : "compile")) return NULL;
   if (o->is_through_program && !is_saved) { /* it compiles here, but was not saved there */
     c->verdict = TN_VERDICT_FAIL;

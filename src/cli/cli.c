@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 typedef struct cli_block {
   struct cli_block *next;
@@ -123,6 +125,25 @@ int tn_cli_deliver(tn_blob *b, const char *path) {
 int tn_cli_finish(tn_status s, tn_report *r, tn_blob *text, const char *path) {
   const int code = tn_cli_report(s, r);
   return s == TN_OK ? tn_cli_deliver(text, path) : code;
+}
+
+char *tn_cli_temporary(bool is_folder) {
+  const char *const given = getenv("TMPDIR"), *const folder = given && *given ? given : P_tmpdir;
+  char *const path = tn_cli_print("%s/tenon-XXXXXX", folder);
+  const int file = is_folder ? -1 : mkstemp(path);
+  if (is_folder ? mkdtemp(path) != NULL : file >= 0 && close(file) == 0) return path;
+  tn_cli_error("cannot make a %s in %s: %s", is_folder ? "folder" : "file", folder, strerror(errno));
+  return NULL;
+}
+
+int tn_cli_spawn(char *const *argv) {
+  int status = 0;
+  const pid_t child = fork();
+  if (child == 0) {
+    execvp(argv[0], argv);
+    _exit(127);
+  }
+  return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 int64_t tn_cli_read_size(const char *text) {

@@ -55,6 +55,12 @@ int tn_cli_deliver(tn_blob *b, const char *path);
 /* Both: the report of a tool, and its text when it was made. */
 int tn_cli_finish(tn_status s, tn_report *r, tn_blob *text, const char *path);
 
+/* An empty file or folder of our own in $TMPDIR, for the caller to remove; NULL, and said so, when there can be none. */
+char *tn_cli_temporary(bool is_folder);
+/* Runs a program that is found in $PATH, and waits. Its exit status; 127: it could not be run; -1: it was ended. argv
+ * ends with NULL. */
+int tn_cli_spawn(char *const *argv);
+
 /* "8GiB", "512MiB", "1000": bytes; -1 when it is no size. */
 int64_t tn_cli_read_size(const char *text);
 

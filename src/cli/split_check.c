@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cli/compare.h"
@@ -195,18 +194,17 @@ static int check_write_inputs(const check_state *c, const tn_tensor *inputs, con
 }
 
 /* The interpreter is $PYTHON, or python3. */
-static int check_spawn(const check_state *c, const char *work) {
-  const char *python = getenv("PYTHON");
-  if (!python || !*python) python = "python3";
-  int status = 0;
-  const pid_t child = fork();
-  if (child == 0) {
-    execlp(python, python, "-c", check_script, c->q->dir, work, (char *)NULL);
-    _exit(127);
-  }
-  if (child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0)
-    return TN_EXIT_OK;
-  tn_cli_error("--runner ort: %s with onnxruntime could not run the parts ($PYTHON names another interpreter)", python);
+static int check_spawn(const check_state *c, char *work) {
+  const char *const python = getenv("PYTHON");
+  char *const argv[] = {tn_cli_print("%s", python && *python ? python : "python3"),
+                        tn_cli_print("-c"),
+                        tn_cli_print("%s", check_script),
+                        tn_cli_print("%s", c->q->dir),
+                        work,
+                        NULL};
+  if (tn_cli_spawn(argv) == 0) return TN_EXIT_OK;
+  tn_cli_error("--runner ort: %s with onnxruntime could not run the parts ($PYTHON names another interpreter)",
+               argv[0]);
   return TN_EXIT_FAILED;
 }
 
@@ -233,12 +231,8 @@ static void check_remove(const check_state *c, const char *work) {
 }
 
 static int check_run_ort(check_state *c, const tn_tensor *inputs) {
-  const char *folder = getenv("TMPDIR");
-  char *work = tn_cli_print("%s/tenon-XXXXXX", folder && *folder ? folder : "/tmp");
-  if (!mkdtemp(work)) {
-    tn_cli_error("cannot make a folder in %s", folder && *folder ? folder : "/tmp");
-    return TN_EXIT_FAILED;
-  }
+  char *work = tn_cli_temporary(true);
+  if (!work) return TN_EXIT_FAILED;
   int status = check_write_inputs(c, inputs, work);
   if (status == TN_EXIT_OK) status = check_spawn(c, work);
   if (status == TN_EXIT_OK) status = check_read_outputs(c, work);

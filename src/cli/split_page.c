@@ -2,9 +2,7 @@
 #include "cli/split_page.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 static const char page_head[] =
@@ -78,19 +76,12 @@ static const char page_tail[] =
     "document.getElementById('search').addEventListener('input', event => find(event.target.value));\n"
     "</script></body></html>\n";
 
-/* dot -Tsvg FROM -o TO */
 static int page_layout(const char *from, const char *to) {
-  int status = 0;
-  const pid_t child = fork();
-  if (child == 0) {
-    execlp("dot", "dot", "-Tsvg", from, "-o", to, (char *)NULL);
-    _exit(127);
-  }
-  if (child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0)
-    return TN_EXIT_OK;
-  tn_cli_error(WIFEXITED(status) && WEXITSTATUS(status) == 127 ? "Graphviz's program 'dot' is needed to lay out %s"
-                                                               : "'dot' could not lay out %s",
-               to);
+  char *const argv[] = {tn_cli_print("dot"), tn_cli_print("-Tsvg"),  tn_cli_print("%s", from),
+                        tn_cli_print("-o"),  tn_cli_print("%s", to), NULL};
+  const int status = tn_cli_spawn(argv);
+  if (status == 0) return TN_EXIT_OK;
+  tn_cli_error(status == 127 ? "Graphviz's program 'dot' is needed to lay out %s" : "'dot' could not lay out %s", to);
   return TN_EXIT_FAILED;
 }
 
@@ -133,19 +124,6 @@ static int page_write_html(const char *path, const char *svg, const tn_blob *jso
   return TN_EXIT_FAILED;
 }
 
-/* A file of our own beside the others of that kind. */
-static char *page_temporary(void) {
-  const char *folder = getenv("TMPDIR");
-  char *path = tn_cli_print("%s/tenon-XXXXXX", folder && *folder ? folder : "/tmp");
-  const int fd = mkstemp(path);
-  if (fd < 0) {
-    tn_cli_error("cannot make a file in %s", folder && *folder ? folder : "/tmp");
-    return NULL;
-  }
-  close(fd);
-  return path;
-}
-
 static int page_tool(const char *model, const tn_tool_split_options *o, bool is_dot, tn_blob *out) {
   tn_tool_split_options as = *o;
   tn_report *report = NULL;
@@ -169,8 +147,8 @@ int tn_split_draw(const char *model, const tn_tool_split_options *o, const tn_sp
   tn_blob text = {0};
   int status = page_tool(model, o, true, &text);
   if (status != TN_EXIT_OK) return status;
-  char *const dot_made = files->dot ? NULL : page_temporary();
-  char *const svg_made = files->svg || !files->html ? NULL : page_temporary();
+  char *const dot_made = files->dot ? NULL : tn_cli_temporary(false);
+  char *const svg_made = files->svg || !files->html ? NULL : tn_cli_temporary(false);
   const char *const dot = files->dot ? files->dot : dot_made, *const svg = files->svg ? files->svg : svg_made;
   status = dot && (svg || !files->html) ? tn_cli_deliver(&text, dot) : TN_EXIT_FAILED;
   if (status == TN_EXIT_OK && svg) status = page_layout(dot, svg);

@@ -1,20 +1,13 @@
 #include "cli/trace.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/json.h"
 
 void tn_trace_step(void *trace, const char *label, const char *kernel, int64_t begin_ns, int64_t ns) {
   tn_trace *const t = trace;
-  if (t->n == t->cap) {
-    const size_t cap = t->cap ? 2 * t->cap : 1024;
-    tn_trace_event *const items = tn_cli_alloc(cap, sizeof *items);
-    if (t->n) memcpy(items, t->items, t->n * sizeof *items);
-    t->items = items;
-    t->cap = cap;
-  }
+  t->items = tn_cli_grow(t->items, t->n, sizeof *t->items);
   t->items[t->n++] = (tn_trace_event){label, kernel, begin_ns, ns};
 }
 

@@ -11,7 +11,7 @@ typedef struct tn_trace_event {
 
 typedef struct tn_trace {
   tn_trace_event *items;
-  size_t n, cap;
+  size_t n;
 } tn_trace;
 
 /* A tn_step_fn whose argument is a tn_trace. */

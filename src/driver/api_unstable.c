@@ -43,6 +43,18 @@ tn_status tn_tool_finish(tn_compilation *c, tn_status status, tn_status (*fn)(tn
   return status;
 }
 
+tn_status tn_tool_inferred(const char *path, const tn_compile_options *o, bool keeps_unknown,
+                           tn_status (*fn)(tn_compilation *c, void *arg), void *arg, tn_report **out_report) {
+  tn_compilation c;
+  const tn_compile_request q = {.allocator = tn_allocator_system(),
+                                .path = path,
+                                .options = o,
+                                .stop_after = "infer",
+                                .max_edits = -1,
+                                .keeps_unknown = keeps_unknown};
+  return tn_tool_finish(&c, tn_compilation_run(&c, &q), fn, arg, out_report);
+}
+
 tn_status tn_session_profile(tn_session *s, int on) {
   tn_error err = {0};
   return tn_session_start_profile(s, on != 0, &err);

@@ -319,11 +319,8 @@ static tn_status check_inside(tn_compilation *compilation, void *arg) {
 
 tn_status tn_tool_check(const char *path, const tn_compile_options *o, int64_t runs, int64_t seed, int json,
                         int *out_failed, tn_blob *out, tn_report **out_report) {
-  tn_compilation compilation;
-  const tn_compile_request q = {
-      .allocator = tn_allocator_system(), .path = path, .options = o, .stop_after = "infer", .max_edits = -1};
   checking c = {.runs = runs, .seed = seed, .json = json != 0, .out_failed = out_failed, .out = out};
   *out = (tn_blob){0};
   *out_failed = 0;
-  return tn_tool_finish(&compilation, tn_compilation_run(&compilation, &q), check_inside, &c, out_report);
+  return tn_tool_inferred(path, o, false, check_inside, &c, out_report);
 }

@@ -408,14 +408,7 @@ static tn_status contract_inside(tn_compilation *compilation, void *arg) {
 
 tn_status tn_tool_contract(const char *path, const tn_compile_options *o, int json, tn_blob *out,
                            tn_report **out_report) {
-  tn_compilation compilation;
-  const tn_compile_request q = {.allocator = tn_allocator_system(),
-                                .path = path,
-                                .options = o,
-                                .stop_after = "infer",
-                                .max_edits = -1,
-                                .keeps_unknown = true};
   contract c = {.json = json != 0, .out = out};
   *out = (tn_blob){0};
-  return tn_tool_finish(&compilation, tn_compilation_run(&compilation, &q), contract_inside, &c, out_report);
+  return tn_tool_inferred(path, o, true, contract_inside, &c, out_report);
 }

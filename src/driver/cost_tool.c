@@ -314,19 +314,11 @@ static tn_status cost_inside(tn_compilation *compilation, void *arg) {
 
 tn_status tn_tool_cost(const char *path, const tn_compile_options *o, const char *dims, const char *vary,
                        int64_t max_memory, int json, tn_blob *out, tn_report **out_report) {
-  tn_compilation compilation;
-  const tn_compile_request q = {.allocator = tn_allocator_system(),
-                                .path = path,
-                                .options = o,
-                                .stop_after = "infer",
-                                .max_edits = -1,
-                                .keeps_unknown = true};
   tn_plan_totals planned;
   cost c = {.dims = dims, .vary = vary, .max_memory = max_memory, .json = json != 0, .out = out, .planned = &planned};
   *out = (tn_blob){0};
   (void)tn_plan_totals_find(path, o, dims, &planned); /* what cannot be compiled has costs all the same */
-  const tn_status status =
-      tn_tool_finish(&compilation, tn_compilation_run(&compilation, &q), cost_inside, &c, out_report);
+  const tn_status status = tn_tool_inferred(path, o, true, cost_inside, &c, out_report);
   tn_blob_free(&planned.formula);
   return status;
 }

@@ -248,14 +248,7 @@ static tn_status infer_inside(tn_compilation *c, void *arg) {
 
 tn_status tn_tool_infer(const char *path, const tn_compile_options *o, int json, const char *out_path, tn_blob *out,
                         tn_report **out_report) {
-  tn_compilation c;
-  const tn_compile_request q = {.allocator = tn_allocator_system(),
-                                .path = path,
-                                .options = o,
-                                .stop_after = "infer",
-                                .max_edits = -1,
-                                .keeps_unknown = true};
   infer_tool tool = {out_path, json != 0, json > 1, out};
   *out = (tn_blob){0};
-  return tn_tool_finish(&c, tn_compilation_run(&c, &q), infer_inside, &tool, out_report);
+  return tn_tool_inferred(path, o, true, infer_inside, &tool, out_report);
 }

@@ -176,14 +176,7 @@ static tn_status why_inside(tn_compilation *c, void *arg) {
 
 tn_status tn_tool_why(const char *path, const tn_compile_options *o, const char *value, tn_blob *out,
                       tn_report **out_report) {
-  tn_compilation c;
-  const tn_compile_request q = {.allocator = tn_allocator_system(),
-                                .path = path,
-                                .options = o,
-                                .stop_after = "infer",
-                                .max_edits = -1,
-                                .keeps_unknown = true};
   why_tool tool = {value, out};
   *out = (tn_blob){0};
-  return tn_tool_finish(&c, tn_compilation_run(&c, &q), why_inside, &tool, out_report);
+  return tn_tool_inferred(path, o, true, why_inside, &tool, out_report);
 }
