@@ -11,7 +11,8 @@
 enum {
   CHECK_BINDINGS = 16, /* tried until one is not refused during the run */
   CHECK_MAX_FAULTS = 50,
-  CHECK_MAX_DEPTH = 4 /* of sequences in sequences */
+  CHECK_MAX_DEPTH = 4,         /* of sequences in sequences */
+  CHECK_MAX_ELEMENTS = 1 << 22 /* of a value that contents make large */
 };
 
 typedef struct check_fault {
@@ -187,8 +188,13 @@ static tn_status check_interpret(checking *c) {
   for (int i = 0; i < g->main->n_params; i++)
     TN_TRY(tn_draw_input(&c->draw, g->main->params[i], &c->env[g->main->params[i]->id]));
   for (int i = 0; i < g->main->n_params; i++) TN_TRY(check_watch(c, g->main->params[i]));
-  tn_interp in = {
-      .graph = g, .arena = &c->ctx->pass, .env = c->env, .entered = c->entered, .watch = check_watch, .watch_arg = c};
+  tn_interp in = {.graph = g,
+                  .arena = &c->ctx->pass,
+                  .env = c->env,
+                  .entered = c->entered,
+                  .watch = check_watch,
+                  .watch_arg = c,
+                  .most = CHECK_MAX_ELEMENTS};
   const tn_status status = tn_interp_region(&in, g->main);
   c->by_data = in.failed && check_is_by_data(c, in.failed);
   TN_TRY(status);

@@ -26,6 +26,15 @@ tn_dtype tn_eval_out_dtype(const tn_eval *e, int i) {
   return v && v->type.kind == TN_TYPE_TENSOR ? v->type.dtype : TN_DTYPE_NONE;
 }
 
+/* Is the size of output i known from the file alone? */
+static bool eval_is_fixed(const tn_eval *e, int i) {
+  const tn_value *const v = e->node->out[i];
+  if (!v || v->type.kind != TN_TYPE_TENSOR || v->type.rank < 0) return false;
+  for (int j = 0; j < v->type.rank; j++)
+    if (!v->type.dims[j] || !tn_sym_is_int(v->type.dims[j])) return false;
+  return true;
+}
+
 tn_status tn_eval_out(tn_eval *e, int i, tn_dtype d, int rank, const int64_t *dims, tn_lit **out) {
   int64_t count;
   size_t bytes;
@@ -35,6 +44,9 @@ tn_status tn_eval_out(tn_eval *e, int i, tn_dtype d, int rank, const int64_t *di
     return tn_eval_fail(e, TN_LIMIT, "output %d has rank %d, the most is %d", i, rank, TN_MAX_RANK);
   if (!tn_dims_count(dims, rank, &count) || !tn_dtype_bytes(d, count, &bytes))
     return tn_eval_fail(e, TN_LIMIT, "output %d has too many elements", i);
+  if (e->interp && e->interp->most && count > e->interp->most && !eval_is_fixed(e, i))
+    return tn_eval_fail(e, TN_LIMIT, "output %d has %lld elements, at most %lld are tried", i, (long long)count,
+                        (long long)e->interp->most);
   tn_lit *l = tn_lit_new(e->arena, d, rank, dims);
   if (l->bytes) memset(tn_lit_data(l), 0, l->bytes);
   e->out[i] = l;

@@ -49,6 +49,7 @@ typedef struct tn_interp {
    * need not be as inferred. */
   tn_status (*watch)(void *arg, const tn_value *v);
   void *watch_arg;
+  int64_t most; /* elements of a value whose dims are not all integers; LIMIT beyond; 0: as many as memory holds */
 } tn_interp;
 TN_MUST_CHECK tn_status tn_interp_region(tn_interp *in, const tn_region *r);
 

@@ -3,6 +3,7 @@ no rule knows better, so that inference believes them."""
 # needs: numpy onnx
 import json
 import os
+import resource
 import tempfile
 
 import numpy as np
@@ -110,8 +111,18 @@ def test_missing_demand(folder):
     assert "0 differ" in tenon("infer", path, "--check", "--runs", "20")[0]
 
 
+def test_sizes_by_contents(folder):
+    """Twelve sizes that only data gives: most contents make a value too large to try."""
+    path = save(folder, "expand", helper.make_graph(
+        [helper.make_node("Expand", ["x", "sizes"], ["y"], name="grow")], "g",
+        [info("x", TensorProto.FLOAT, []), info("sizes", TensorProto.INT64, [12])], [info("y", TensorProto.FLOAT, None)]))
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    assert "0 differ" in tenon("infer", path, "--check", "--runs", "10")[0]
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before < 2
+
+
 with tempfile.TemporaryDirectory() as folder:
     test_agrees()
-    for test in (test_declared_wrong, test_in_a_body, test_missing_demand):
+    for test in (test_declared_wrong, test_in_a_body, test_missing_demand, test_sizes_by_contents):
         test(folder)
         print("passed", test.__name__)

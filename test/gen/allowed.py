@@ -144,6 +144,7 @@ failure(("Resize",), "Cannot scale 0", "nothing, under a policy that keeps the r
 failure(("ConvTranspose",), "output_padding", "padding of the output that ONNX Runtime does not take")
 failure(("Attention",), "inconsistent (q_|total_)sequence_length|must be greater than 0", "a mask that broadcasts; sequences of nothing")
 failure(("Col2Im",), "must be positive", "images of nothing")
+failure(("TfIdfVectorizer",), "with B > 0", "a batch of nothing")
 failure(("Pad",), "Unexpected mode", "ONNX Runtime does not wrap every type")
 failure(("QuantizeLinear", "DequantizeLinear"), "scale must be 1D", "a scale of the rank of x, without block_size")
 failure(("ConvInteger",), "Non per-tensor", "a zero point per channel")
