@@ -7,6 +7,7 @@
 #include "ir/import.h"
 #include "ir/infer.h"
 #include "ir/rewrite.h"
+#include "op/ms.h"
 
 /* --- what may leave a region --- */
 
@@ -504,6 +505,35 @@ TN_OP(scan){
     .doc = "a region run over slices of its operands; carries values, stacks others",
 };
 
+/* A batch's length of opset 8 cuts what is scanned: [length, all - length], of which split takes no negative one. */
+static tn_value *scan_cuts(tn_import *im, tn_value *length, tn_value *scanned) {
+  tn_node *const all = tn_import_node(im, "shape", &scanned, 1, 1);
+  tn_import_set_int(all, "end", 1);
+  tn_value *const one = tn_im2(im, "reshape", length, tn_im_int(im, 1));
+  tn_value *const cuts[2] = {one, tn_im2(im, "sub", all->out[0], one)};
+  tn_node *const joined = tn_import_node(im, "concat", cuts, 2, 1);
+  tn_import_set_int(joined, "axis", 0);
+  return joined->out[0];
+}
+
+/* The scan of one batch of opset 8. What it stacks is filled up with zeros to the length of the longest batch. */
+static tn_node *scan_batch(tn_import *im, tn_value *length, tn_value **params, int n, int n_scan, tn_value **results) {
+  tn_value *const cuts = length ? scan_cuts(im, length, params[n - n_scan]) : NULL;
+  for (int i = n - n_scan; i < n && cuts; i++) {
+    tn_value *const in[2] = {params[i], cuts};
+    params[i] = tn_import_node(im, "split", in, 2, 2)->out[0];
+  }
+  tn_node *const scan = tn_import_node(im, "scan", params, n, im->n_out);
+  tn_import_set_int(scan, "num_scan_inputs", n_scan);
+  const int64_t none_of_first[2] = {0, 1};
+  tn_value *const pads = cuts ? tn_im2(im, "mul", cuts, tn_import_const_i64(im, none_of_first, 2)) : NULL;
+  for (int i = 0; i < im->n_out; i++) {
+    tn_value *const in[4] = {scan->out[i], pads, NULL, tn_im_int(im, 0)};
+    results[i] = cuts && i >= n - n_scan ? tn_import_node(im, "pad", in, 4, 1)->out[0] : scan->out[i];
+  }
+  return scan;
+}
+
 /* Opset 8 has a batch dim in front of everything: today's scan inside a scan over the batch, in which nothing is
  * carried. */
 static tn_status scan_import_8(tn_import *im) {
@@ -518,23 +548,22 @@ static tn_status scan_import_8(tn_import *im) {
   TN_TRY(tn_import_get(im, "directions", TN_ATTR_INTS, &directions));
   if (im->n_in < 2 || n_scan < 1 || n_scan > im->n_in - 1 || !body || im->n_out < 1)
     return tn_import_fail(im, TN_INVALID, "%d inputs, 'num_scan_inputs' is %lld", im->n_in, (long long)n_scan);
-  if (im->in[0]) return tn_import_fail(im, TN_UNSUPPORTED, "Scan of opset 8 with sequence_lens is not supported");
-  const int n = im->n_in - 1;
-  tn_node *const outer = tn_import_node(im, "scan", im->in + 1, n, im->n_out);
+  const int n = im->n_in - 1, with_lengths = im->in[0] != NULL;
+  tn_value **const params = TN_NEW_ARRAY(&im->ctx->arena, tn_value *, n + 1);
+  tn_value **const results = TN_NEW_ARRAY(&im->ctx->arena, tn_value *, im->n_out);
+  tn_node *const outer = tn_import_node(im, "scan", im->in + 1 - with_lengths, n + with_lengths, im->n_out);
   tn_region *const batch = outer->regions[0];
-  tn_import_set_int(outer, "num_scan_inputs", n);
-  tn_value **const params = TN_NEW_ARRAY(&im->ctx->arena, tn_value *, n);
-  for (int i = 0; i < n; i++) {
-    if (!im->in[1 + i]) return tn_import_fail(im, TN_INVALID, "input %d is required but absent", 1 + i);
+  tn_import_set_int(outer, "num_scan_inputs", n + with_lengths);
+  for (int i = !with_lengths; i <= n; i++) {
+    if (!im->in[i]) return tn_import_fail(im, TN_INVALID, "input %d is required but absent", i);
     params[i] = tn_edit_add_param(batch, NULL, (tn_type){.kind = TN_TYPE_UNKNOWN});
   }
   im->region = batch;
-  tn_node *const inner = tn_import_node(im, "scan", params, n, im->n_out);
+  tn_node *const inner = scan_batch(im, with_lengths ? params[0] : NULL, params + 1, n, (int)n_scan, results);
   im->region = region;
-  tn_import_set_int(inner, "num_scan_inputs", n_scan);
   if (directions) tn_edit_set_attr(inner, "scan_input_directions", *directions);
   TN_TRY(im->build_region(im, body, inner->regions[0]));
-  tn_edit_set_results(batch, inner->out, im->n_out);
+  tn_edit_set_results(batch, results, im->n_out);
   TN_TRY(tn_import_check_used(im));
   tn_import_finish(im, outer);
   return TN_OK;

@@ -1,11 +1,13 @@
 /* Normalisations: BatchNormalization, InstanceNormalization, LayerNormalization, GroupNormalization, RMSNormalization
  * and LRN. */
 #include <math.h>
+#include <string.h>
 
 #include "ir/axis.h"
 #include "ir/eval.h"
 #include "ir/import.h"
 #include "ir/rules.h"
+#include "op/ms.h"
 
 /* Input i, when its rank is known, is a vector of n elements. */
 static tn_status norm_vector(tn_rule *r, int i, tn_sym n, const char *what) {
@@ -337,16 +339,23 @@ static tn_status norm_batch_eval(tn_eval *e) {
   return TN_OK;
 }
 
-/* Before opset 14 the outputs after the first said that this is training. */
+/* Before opset 14 the outputs after the first said that this is training; the last two are the batch's own moments,
+ * which are running ones that keep nothing of the old. */
 static tn_status norm_batch_import_1(tn_import *im) {
+  bool training = false;
   tn_import_ignore(im, "consumed_inputs");
   tn_import_ignore(im, "is_test");
-  for (int i = 1; i < im->n_out; i++)
-    if (im->out_present[i])
-      return tn_import_fail(im, TN_UNSUPPORTED, "training outputs of BatchNormalization before opset 14");
-  tn_node *node = tn_import_node(im, "batch_norm", im->in, im->n_in, 1);
+  for (int i = 1; i < im->n_out; i++) training = training || tn_im_out(im, i);
+  tn_node *node = tn_import_node(im, "batch_norm", im->in, im->n_in, training ? 3 : 1);
   TN_TRY(tn_import_copy_attrs(im, node));
+  if (training) tn_import_set_int(node, "training_mode", 1);
   tn_import_finish(im, node);
+  if (!tn_im_out(im, 3) && !tn_im_out(im, 4)) return TN_OK;
+  tn_node *own = tn_import_node(im, "batch_norm", im->in, im->n_in, 3);
+  memcpy(own->attrs, node->attrs, (size_t)tn_op_n_attrs(node->op) * sizeof *node->attrs);
+  tn_import_set_float(own, "momentum", 0);
+  for (int i = 3; i < 5; i++)
+    if (tn_im_out(im, i)) im->out[i] = own->out[i - 2];
   return TN_OK;
 }
 

@@ -53,7 +53,7 @@ def loop(g):
 
 
 def scan_8(g):
-    """The first form: every operand has a batch axis, and operand 0, the lengths of the batches, is absent: Tenon refuses it."""
+    """The first form: every operand has a batch axis; operand 0 are the lengths of the batches."""
     batch, length, shape, t = g.int(1, 3), g.int(1, 4), list(g.dims((0, 2))), g.bound["V"] if "V" in g.bound else None
     t = t or NAMES[g.pick([w[7:-1] for w in g.allowed("V")])]
     g.bound["V"] = t
@@ -62,7 +62,7 @@ def scan_8(g):
         body = [helper.make_node("Identity", ["x"], ["s2"]), helper.make_node("Identity", ["s"], ["y"])]
     g.attr(body=graph("body", body, [info("s", t, shape), info("x", t, shape)], [info("s2", t, shape), info("y", t, shape)]), num_scan_inputs=1)
     g.maybe(directions=[g.int(0, 1)])
-    g.skip()
+    g.add(g.rng.integers(1, length + 1, batch), I64) if g.flip(0.3) else g.skip()
     g.add(g.values([batch] + shape, t), t)
     g.add(g.values([batch, length] + shape, t), t)
     g.outputs = 2
