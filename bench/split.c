@@ -1,14 +1,17 @@
 /* Time of a split per node, for graphs of 100,000 and of 1,000,000 nodes (or as many as the arguments say):
  *
- *     split [NODES MORE_NODES [GRAPH]]
+ *     split [NODES MORE_NODES [ROUNDS [GRAPH]]]
  *
  * `alternate`: a chain of dynamic and static nodes in turn. `skips`: runs of 6 static nodes between dynamic ones, and
  * an edge around each run. `layers`: static nodes in 8 columns with edges to neighbours, every 50th dynamic. `random`:
- * two operands among the last 1000 values, every 5th dynamic. Processor time; the ratio is the time per node of the
- * larger graph to that of the smaller one. */
+ * two operands among the last 1000 values, every 5th dynamic. Processor time, the median of the rounds (5), in which
+ * both sizes and all modes take turns; each run is a process of its own, so that none finds memory that another one has
+ * warmed up. The ratio is the time per node of the larger graph to that of the smaller one. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "ir/edit.h"
 #include "ir/op.h"
@@ -129,24 +132,61 @@ static bool bench_run(bench *b) {
   return status == TN_OK;
 }
 
+static bool bench_run_apart(bench *b) {
+  int ends[2], status = 1;
+  if (pipe(ends) != 0) return false;
+  const pid_t child = fork();
+  if (child == 0) {
+    const bool is_done = bench_run(b) && write(ends[1], b, sizeof *b) == (ssize_t)sizeof *b;
+    _exit(!is_done);
+  }
+  close(ends[1]);
+  const bool is_read = child > 0 && read(ends[0], b, sizeof *b) == (ssize_t)sizeof *b;
+  close(ends[0]);
+  return child > 0 && waitpid(child, &status, 0) == child && status == 0 && is_read;
+}
+
+static int bench_by_plan(const void *a, const void *b) {
+  const double x = ((const bench *)a)->plan, y = ((const bench *)b)->plan;
+  return (x > y) - (x < y);
+}
+
+enum { BENCH_MODES = 3, BENCH_SIZES = 2, BENCH_MAX_ROUNDS = 99 };
+
+static bool bench_graphs(const bench_case *of, const uint32_t *sizes, int rounds) {
+  static const char *const modes[BENCH_MODES] = {"paths", "known-first", "order"};
+  static bench runs[BENCH_MODES][BENCH_SIZES][BENCH_MAX_ROUNDS];
+  for (int round = 0; round < rounds; round++)
+    for (int mode = 0; mode < BENCH_MODES; mode++)
+      for (int s = 0; s < BENCH_SIZES; s++) {
+        bench *b = &runs[mode][s][round];
+        *b = (bench){.of = of, .n = sizes[s], .mode = (tn_split_mode)mode};
+        if (!bench_run_apart(b)) return false;
+      }
+  for (int mode = 0; mode < BENCH_MODES; mode++) {
+    double per_node[BENCH_SIZES];
+    for (int s = 0; s < BENCH_SIZES; s++) {
+      qsort(runs[mode][s], (size_t)rounds, sizeof runs[mode][s][0], bench_by_plan);
+      const bench *b = &runs[mode][s][rounds / 2];
+      per_node[s] = 1e9 * b->plan / b->n;
+      printf("%-10s %-12s %9u %8u %8.3f %8.3f %8.3f %9.3f %8.0f\n", of->name, modes[mode], b->n, b->n_parts, b->plan,
+             b->verify, b->apply, b->flatten, per_node[s]);
+    }
+    printf("%-10s %-12s ratio %.2f\n", of->name, modes[mode], per_node[1] / per_node[0]);
+  }
+  return true;
+}
+
 int main(int argc, char **argv) {
-  const uint32_t sizes[2] = {argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 100000,
-                             argc > 2 ? (uint32_t)strtoul(argv[2], NULL, 10) : 1000000};
-  static const char *const modes[] = {"paths", "known-first", "order"};
+  const uint32_t sizes[BENCH_SIZES] = {argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 100000,
+                                       argc > 2 ? (uint32_t)strtoul(argv[2], NULL, 10) : 1000000};
+  const int rounds = argc > 3 ? (int)strtol(argv[3], NULL, 10) : 5;
+  if (!sizes[0] || !sizes[1] || rounds < 1 || rounds > BENCH_MAX_ROUNDS) return 2;
   setvbuf(stdout, NULL, _IOLBF, 0);
   printf("%-10s %-12s %9s %8s %8s %8s %8s %8s %8s\n", "graph", "mode", "nodes", "parts", "plan s", "verify s",
          "apply s", "flatten s", "ns/node");
   for (size_t c = 0; c < sizeof bench_cases / sizeof *bench_cases; c++)
-    for (int mode = 0; mode < 3 && (argc < 4 || strcmp(argv[3], bench_cases[c].name) == 0); mode++) {
-      double per_node[2] = {0, 0};
-      for (int s = 0; s < 2; s++) {
-        bench b = {.of = &bench_cases[c], .n = sizes[s], .mode = (tn_split_mode)mode};
-        if (!sizes[s] || !bench_run(&b)) return 1;
-        per_node[s] = 1e9 * b.plan / b.n;
-        printf("%-10s %-12s %9u %8u %8.3f %8.3f %8.3f %9.3f %8.0f\n", b.of->name, modes[mode], b.n, b.n_parts, b.plan,
-               b.verify, b.apply, b.flatten, per_node[s]);
-      }
-      printf("%-10s %-12s ratio %.2f\n", bench_cases[c].name, modes[mode], per_node[1] / per_node[0]);
-    }
+    if ((argc < 5 || strcmp(argv[4], bench_cases[c].name) == 0) && !bench_graphs(&bench_cases[c], sizes, rounds))
+      return 1;
   return 0;
 }

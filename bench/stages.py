@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Balance of a split by stages: a decoder of 24 layers in 4 stages, each part run alone.
+"""Balance of a split by stages: a decoder of 24 layers, or a given model, in 4 stages, each part run alone.
 
     bench/stages.py TENON [--layers 24] [--stages 4] [--width 256] [--length 64] [--rounds 9]
+    bench/stages.py TENON --model FILE.onnx --shapes "x:1,3,640,640" [--stages 4] [--rounds 9]
 
 The stages are made from the cost formulas at the given sizes; each part then runs by itself on one thread, all of them
-in turn, and the median of the rounds counts. Prints each stage's time and the slowest over the mean. Needs onnx and
+in turn. Times are of the processor, so that other jobs of the machine count little; the median of the rounds counts.
+Prints each stage's time, the slowest over the mean, and with --parts each part's time and operators. Needs onnx and
 numpy; libtenon.so stands beside the program."""
 import argparse
 import json
@@ -69,36 +71,48 @@ def main():
     parser.add_argument("tenon")
     for name, value in (("layers", 24), ("stages", 4), ("width", 256), ("length", 64), ("rounds", 9)):
         parser.add_argument("--" + name, type=int, default=value)
+    parser.add_argument("--model")
+    parser.add_argument("--shapes", help="of the model's inputs, in float32")
+    parser.add_argument("--parts", action="store_true")
     o = parser.parse_args()
     os.environ["TENON_LIB"] = os.path.join(os.path.dirname(os.path.abspath(o.tenon)), "libtenon.so")
     sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "python"))
     import tenon
 
     with tempfile.TemporaryDirectory() as folder:
-        path, parts = os.path.join(folder, "decoder.onnx"), os.path.join(folder, "parts")
-        decoder(o.layers, o.width, path)
-        subprocess.run([o.tenon, "split", path, "-o", parts, "--stages", str(o.stages), "--dim",
-                        "batch=1,length=%d" % o.length], check=True, stdout=subprocess.DEVNULL)
+        path, parts = o.model or os.path.join(folder, "decoder.onnx"), os.path.join(folder, "parts")
+        rng = np.random.default_rng(1)
+        if o.model:
+            shapes = [item.rsplit(":", 1) for item in o.shapes.split(";")]
+            given = {name: rng.standard_normal([int(d) for d in dims.split(",")]).astype("f4") for name, dims in shapes}
+            sizes = ["--input-shape", o.shapes]
+        else:
+            decoder(o.layers, o.width, path)
+            given, sizes = {"ids": rng.integers(0, 2000, (1, o.length))}, ["--dim", "batch=1,length=%d" % o.length]
+        subprocess.run([o.tenon, "split", path, "-o", parts, "--stages", str(o.stages), *sizes], check=True,
+                       stdout=subprocess.DEVNULL)
         with open(os.path.join(parts, "manifest.json")) as file:
             manifest = json.load(file)
-        ids = np.random.default_rng(1).integers(0, 2000, (1, o.length))
-        values = {"ids": ids}
+        values = dict(given)
         runs = []
         for part in manifest["parts"]:
             session = tenon.compile(os.path.join(parts, part["file"])).session(threads=1)
             inputs = {p["name"]: values[p["name"]] for p in part["inputs"]}
             values.update(session.run(inputs))
             runs.append((part, session, []))
-        whole = tenon.compile(path).session(threads=1).run({"ids": ids})
+        whole = tenon.compile(path).session(threads=1).run(given)
         error = max(np.abs(values[k] - v).max() for k, v in whole.items())
         for _ in range(o.rounds):
             for part, session, times in runs:
-                start = time.perf_counter()
+                start = time.process_time()
                 session.run()
-                times.append(time.perf_counter() - start)
+                times.append(time.process_time() - start)
         stages = {}
         for part, _, times in runs:
             stages[part["stage"]] = stages.get(part["stage"], 0) + statistics.median(times)
+            if o.parts:
+                kinds = [n.op_type for n in onnx.load(os.path.join(parts, part["file"]), load_external_data=False).graph.node]
+                print("%s  %7.2f ms  %s" % (part["name"], statistics.median(times) * 1e3, " ".join(kinds)))
     for stage, seconds in sorted(stages.items()):
         print("stage %s  %7.2f ms  in %d part(s)" % (stage, seconds * 1e3, sum(p["stage"] == stage for p, _, _ in runs)))
     print("slowest over mean %.3f; parts against the whole: %.2g" % (max(stages.values()) / statistics.mean(stages.values()), error))

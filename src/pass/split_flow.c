@@ -30,6 +30,7 @@ typedef struct flow_state {
   uint32_t *number;   /* node -> in the order found */
   uint32_t *order;    /* and back */
   uint32_t n_order;
+  bool has_marks;
   tn_map names; /* -> flow_name *, only where order is asked for */
 } flow_state;
 
@@ -53,6 +54,7 @@ static void flow_collect(flow_state *f) {
     const bool is_same = f->n > 0 && tn_split_same_origin(f->nodes[f->n - 1], node);
     f->same[f->n] = is_same ? f->same[f->n - 1] : f->n;
     f->nodes[f->n] = node;
+    f->has_marks |= node->marks != NULL;
     f->position[node->id] = f->n++;
   }
 }
@@ -109,7 +111,7 @@ static tn_status flow_need_named(flow_state *f, uint32_t by, const char *name) {
 
 static tn_status flow_needs(flow_state *f) {
   bool is_ordered = false;
-  for (uint32_t i = 0; i < f->n; i++) is_ordered |= f->nodes[i]->marks && f->nodes[i]->marks->n_after;
+  for (uint32_t i = 0; i < f->n && f->has_marks; i++) is_ordered |= f->nodes[i]->marks && f->nodes[i]->marks->n_after;
   if (is_ordered) flow_name_nodes(f);
   f->first = TN_NEW_ARRAY(f->a, uint32_t, f->n + 1);
   f->n_data = TN_NEW_ARRAY(f->a, uint32_t, f->n + 1);
@@ -187,11 +189,14 @@ static void flow_finish(flow_state *f, tn_split_flow *out) {
   out->from = TN_NEW_ARRAY(f->a, uint32_t, f->from.n + 1);
   out->to = TN_NEW_ARRAY(f->a, uint32_t, f->from.n + 1);
   out->is_order = TN_NEW_ARRAY(f->a, bool, f->from.n + 1);
+  out->ids = TN_NEW_ARRAY(f->a, uint32_t, f->n + 1);
+  out->has_marks = f->has_marks;
   out->first = TN_NEW_ARRAY(f->a, uint32_t, f->n + 1);
   uint32_t n_edges = 0;
   for (uint32_t i = 0; i < f->n; i++) {
     const uint32_t p = f->order[i];
     out->nodes[i] = f->nodes[p];
+    out->ids[i] = out->nodes[i]->id;
     out->first[i] = n_edges;
     for (uint32_t e = f->first[p]; e < f->first[p + 1]; e++) {
       out->from[n_edges] = f->number[f->from.at[e]];
@@ -222,10 +227,11 @@ static void flow_groups(const flow_state *f, tn_split_flow *out) {
   out->origin = TN_NEW_ARRAY(f->a, uint32_t, f->n + 1);
   for (uint32_t i = 0; i < f->n; i++) up[i] = i;
   for (uint32_t i = 0; i < f->n; i++) {
-    const tn_node *node = out->nodes[i];
     uint64_t first;
     out->origin[i] = f->number[f->same[f->order[i]]];
     flow_unite(up, i, out->origin[i]);
+    if (!f->has_marks) continue;
+    const tn_node *node = out->nodes[i];
     if (!node->marks || !node->marks->group) continue;
     if (tn_map_find(&named, tn_map_key(node->marks->group), &first))
       flow_unite(up, i, (uint32_t)first);
@@ -243,7 +249,7 @@ tn_status tn_split_flow_new(tn_region *r, tn_arena *a, uint32_t *index, tn_split
   TN_TRY(flow_sort(&f));
   flow_finish(&f, out);
   flow_groups(&f, out);
-  for (uint32_t i = 0; i < f.n; i++) index[out->nodes[i]->id] = i;
+  for (uint32_t i = 0; i < f.n; i++) index[out->ids[i]] = i;
   out->index = index;
   return TN_OK;
 }

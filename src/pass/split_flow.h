@@ -10,6 +10,8 @@ typedef struct tn_split_flow {
   tn_region *region;
   uint32_t n;
   tn_node **nodes;       /* constants are left out */
+  uint32_t *ids;         /* number -> node id: nodes lie far apart */
+  bool has_marks;        /* a node has metadata */
   const uint32_t *index; /* node id -> number, in this region */
   uint32_t n_edges;
   uint32_t *from, *to;       /* each pair once, by rising `to`; from < to */

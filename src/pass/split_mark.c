@@ -14,11 +14,11 @@ typedef struct marker {
   TN_VEC(tn_node *) owners; /* nodes with regions, outer before inner */
 } marker;
 
-bool tn_split_is_const(const tn_node *node) { return strcmp(node->op->name, "const") == 0; }
+bool tn_split_is_const(const tn_node *node) { return node->n_in == 0 && strcmp(node->op->name, "const") == 0; }
 
 bool tn_split_same_origin(const tn_node *a, const tn_node *b) {
-  return a->loc.kind && b->loc.kind && strcmp(a->loc.kind, "node") == 0 && strcmp(b->loc.kind, "node") == 0 &&
-         a->loc.name == b->loc.name && a->loc.op == b->loc.op && a->loc.index == b->loc.index;
+  return a->loc.index == b->loc.index && a->loc.name == b->loc.name && a->loc.op == b->loc.op && a->loc.kind &&
+         b->loc.kind && strcmp(a->loc.kind, "node") == 0 && strcmp(b->loc.kind, "node") == 0;
 }
 
 /* Back to the last '*' on a mismatch, one byte further each time. */

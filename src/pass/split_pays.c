@@ -18,9 +18,21 @@ int64_t tn_split_work_number(tn_split_work *w, tn_sym e) {
   return range.hi < INT64_MAX / 1024 && range.hi >= 0 ? range.hi : 1;
 }
 
+/* What takes elements out of an operand reads those alone, however large it is. */
+static tn_sym work_moved(tn_split_work *w, const tn_node *node) {
+  static const char *const picks[] = {"gather", "gather_elements", "gather_nd", "slice"};
+  bool is_pick = false;
+  for (size_t i = 0; i < TN_COUNT(picks); i++) is_pick |= strcmp(node->op->name, picks[i]) == 0;
+  if (!is_pick || !node->out[0]) return tn_cost_moved(&w->cost, node);
+  tn_sym bytes = tn_sym_muli(w->cost.syms, tn_cost_bytes(&w->cost, node->out[0]), 2);
+  for (int i = 1; i < node->n_in; i++)
+    if (node->in[i]) bytes = tn_sym_add(w->cost.syms, bytes, tn_cost_bytes(&w->cost, node->in[i]));
+  return bytes;
+}
+
 int64_t tn_split_work_ns(tn_split_work *w, const tn_split_cost *c, const tn_node *node) {
   const int64_t compute = tn_split_work_number(w, tn_cost_flops(&w->cost, node)) / c->flops;
-  const int64_t move = tn_split_work_number(w, tn_cost_moved(&w->cost, node)) / c->bytes;
+  const int64_t move = tn_split_work_number(w, work_moved(w, node)) / c->bytes;
   int64_t ns = compute > move ? compute : move;
   for (int i = 0; i < node->n_regions; i++)
     for (const tn_node *n = node->regions[i]->first; n && ns < INT32_MAX; n = n->next)
@@ -67,7 +79,7 @@ static int64_t pays_operators(const tn_split_flow *f, const uint32_t *nodes, uin
 
 bool tn_split_pays_part(tn_split_pays *p, const uint32_t *nodes, uint32_t n, int64_t more) {
   const tn_split_flow *f = p->f;
-  const tn_split_cost *c = &tn_target_find(p->o->target, p->s->engine_of[f->nodes[nodes[0]]->id])->cost;
+  const tn_split_cost *c = &tn_target_find(p->o->target, p->s->engine_of[f->ids[nodes[0]]])->cost;
   const uint32_t look = p->n_looks += 2; /* of the nodes; look + 1: of what lies outside */
   int64_t kib = 0, values = 0;
   if (p->o->min_static_ops != TN_BY_COST) return pays_operators(f, nodes, n) >= p->o->min_static_ops;
@@ -96,8 +108,8 @@ static uint32_t *pays_groups(const tn_split_flow *f, tn_arena *a) {
   return group;
 }
 
-static bool pays_is_dynamic(const tn_partition_set *s, const tn_split_options *o, const tn_node *node) {
-  const uint8_t kind = s->kind_of[node->id];
+static bool pays_is_dynamic(const tn_partition_set *s, const tn_split_options *o, uint32_t id) {
+  const uint8_t kind = s->kind_of[id];
   return kind == TN_PART_DYNAMIC || (kind == TN_PART_SYMBOLIC && o->symbolic_is_dynamic) ||
          o->min_static_ops == TN_ALL_DYNAMIC;
 }
@@ -105,6 +117,6 @@ static bool pays_is_dynamic(const tn_partition_set *s, const tn_split_options *o
 tn_split_dag tn_split_dag_of(const tn_partition_set *s, const tn_split_options *o, const tn_split_flow *f,
                              const uint32_t *color, tn_arena *a) {
   uint8_t *is_dynamic = TN_NEW_ARRAY(a, uint8_t, f->n + 1);
-  for (uint32_t i = 0; i < f->n; i++) is_dynamic[i] = pays_is_dynamic(s, o, f->nodes[i]);
+  for (uint32_t i = 0; i < f->n; i++) is_dynamic[i] = pays_is_dynamic(s, o, f->ids[i]);
   return (tn_split_dag){f->n, f->n_edges, f->from, f->to, color, is_dynamic, pays_groups(f, a)};
 }

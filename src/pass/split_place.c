@@ -58,12 +58,12 @@ static const char *place_refuse(const placer *p, const tn_target_engine *e, cons
 
 static void place_take(const placer *p, const tn_target_engine *e, uint32_t group, const char *refused) {
   for (uint32_t i = p->first[group]; i != PLACE_NONE; i = p->next[i]) {
-    const tn_node *node = p->f->nodes[i];
-    p->s->engine_of[node->id] = e->name;
-    p->s->refused[node->id] = refused;
-    if (!e->is_host || p->s->kind_of[node->id] == TN_PART_DYNAMIC) continue;
-    p->s->kind_of[node->id] = TN_PART_DYNAMIC;
-    p->s->why[node->id] = (tn_why){.rule = TN_WHY_ENGINE, .text = e->name};
+    const uint32_t id = p->f->ids[i];
+    p->s->engine_of[id] = e->name;
+    p->s->refused[id] = refused;
+    if (!e->is_host || p->s->kind_of[id] == TN_PART_DYNAMIC) continue;
+    p->s->kind_of[id] = TN_PART_DYNAMIC;
+    p->s->why[id] = (tn_why){.rule = TN_WHY_ENGINE, .text = e->name};
   }
 }
 
@@ -122,7 +122,7 @@ static uint32_t place_find_user(const placer *p, uint32_t group) {
 static bool place_is_step(const placer *p, const tn_target_engine *e, const tn_target_ops *step, uint32_t group) {
   const uint32_t origin = p->f->origin[group];
   for (uint32_t i = p->first[group]; i != PLACE_NONE; i = p->next[i])
-    if (p->f->origin[i] != origin || p->s->engine_of[p->f->nodes[i]->id]) return false;
+    if (p->f->origin[i] != origin || p->s->engine_of[p->f->ids[i]]) return false;
   return p->first[group] != PLACE_NONE && !place_refuse(p, e, step, group);
 }
 
@@ -184,7 +184,7 @@ static void place_raise_owner(const placer *p) {
 
 static uint32_t *place_colors(const placer *p) {
   uint32_t *color = TN_NEW_ARRAY(&p->ctx->pass, uint32_t, p->f->n + 1);
-  for (uint32_t i = 0; i < p->f->n; i++) color[i] = (uint32_t)tn_intern_id(p->s->engine_of[p->f->nodes[i]->id]);
+  for (uint32_t i = 0; i < p->f->n; i++) color[i] = (uint32_t)tn_intern_id(p->s->engine_of[p->f->ids[i]]);
   return color;
 }
 
@@ -218,9 +218,9 @@ static bool place_has_next(const placer *p, const tn_target_engine *e, const uin
   if (f->region->owner && p->s->engine_of[f->region->owner->id] == e->name) return true;
   for (uint32_t i = 0; i < n; i++) {
     for (uint32_t k = f->first[nodes[i]]; k < f->first[nodes[i] + 1]; k++)
-      if (p->s->engine_of[f->nodes[f->from[k]]->id] == e->name) return true;
+      if (p->s->engine_of[f->ids[f->from[k]]] == e->name) return true;
     for (uint32_t k = f->first_out[nodes[i]]; k < f->first_out[nodes[i] + 1]; k++)
-      if (p->s->engine_of[f->nodes[f->to[f->out[k]]]->id] == e->name) return true;
+      if (p->s->engine_of[f->ids[f->to[f->out[k]]]] == e->name) return true;
   }
   return false;
 }
@@ -246,7 +246,7 @@ static void place_give_back(const placer *p, tn_split_pays *pays, const tn_targe
 
 static bool place_has(const placer *p, const tn_target_engine *e) {
   for (uint32_t i = 0; i < p->f->n; i++)
-    if (p->s->engine_of[p->f->nodes[i]->id] == e->name) return true;
+    if (p->s->engine_of[p->f->ids[i]] == e->name) return true;
   return false;
 }
 
@@ -280,7 +280,7 @@ static void place_weigh_all(const placer *p) {
 }
 
 static tn_status place_check_names(const placer *p) {
-  for (uint32_t i = 0; i < p->f->n; i++) {
+  for (uint32_t i = 0; i < p->f->n && p->f->has_marks; i++) {
     const tn_marks *m = p->f->nodes[i]->marks;
     if (m && m->engine && !tn_target_find(p->target, m->engine))
       return tn_fail(p->ctx, TN_INVALID, p->f->nodes[i]->loc, "tenon.engine: there is no engine '%s'", m->engine);
@@ -304,7 +304,7 @@ tn_status tn_split_place(tn_partition_set *s, const tn_split_options *o, tn_spli
     place_link(&p);
     place_composites(&p);
     for (uint32_t k = 0; k < p.f->n; k++)
-      if (p.first[k] != PLACE_NONE && !s->engine_of[p.f->nodes[k]->id]) place_group(&p, k);
+      if (p.first[k] != PLACE_NONE && !s->engine_of[p.f->ids[k]]) place_group(&p, k);
     place_raise_owner(&p);
   }
   TN_TRY(p.status);

@@ -51,10 +51,18 @@ static uint32_t *plan_colors(const planner *p) {
   const tn_split_flow *f = &p->flow;
   uint32_t *color = TN_NEW_ARRAY(p->temp, uint32_t, f->n + 1);
   tn_map first = {0}; /* engine and stage -> */
+  const char *engine = NULL; /* of the last node */
+  int32_t stage = 0;
   for (uint32_t i = 0; i < f->n; i++) {
-    const uint32_t id = f->nodes[i]->id;
+    const uint32_t id = f->ids[i];
     uint64_t known;
-    const uint64_t key = (uint64_t)tn_intern_id(p->s->engine_of[id]) << 32 | (uint32_t)p->s->stage_of[id];
+    if (i && p->s->engine_of[id] == engine && p->s->stage_of[id] == stage) {
+      color[i] = color[i - 1];
+      continue;
+    }
+    engine = p->s->engine_of[id];
+    stage = p->s->stage_of[id];
+    const uint64_t key = (uint64_t)tn_intern_id(engine) << 32 | (uint32_t)stage;
     if (tn_map_find(&first, key, &known))
       color[i] = (uint32_t)known;
     else
@@ -107,7 +115,7 @@ static void plan_fill_nodes(planner *p, tn_partition *out) {
   for (uint32_t i = 0; i < f->n; i++) {
     tn_part *part = &out->parts[p->parts.of[i]];
     part->nodes[part->n_nodes++] = f->nodes[i];
-    p->s->part_of[f->nodes[i]->id] = p->parts.of[i];
+    p->s->part_of[f->ids[i]] = p->parts.of[i];
   }
 }
 

@@ -126,6 +126,7 @@ static tn_status stage_check(const stager *s) {
 
 static tn_status stage_by_marks(stager *s) {
   bool any = false;
+  if (!s->f->has_marks && !s->o->n_stage_rules) return TN_OK;
   stage_members(s);
   TN_TRY(stage_read(s, &any));
   if (!any) return TN_OK;
@@ -289,6 +290,6 @@ tn_status tn_split_stage(tn_partition_set *set, const tn_split_options *o, tn_sp
   s.is_asked = TN_NEW_ARRAY(&s.ctx->pass, bool, f->n + 1);
   for (uint32_t i = 0; i < f->n; i++) s.level[i] = TN_NO_STAGE;
   TN_TRY(o->n_stages > 0 ? stage_by_work(&s, work, o->n_stages) : stage_by_marks(&s));
-  for (uint32_t i = 0; i < f->n; i++) set->stage_of[f->nodes[i]->id] = s.level[i];
+  for (uint32_t i = 0; i < f->n; i++) set->stage_of[f->ids[i]] = s.level[i];
   return TN_OK;
 }
