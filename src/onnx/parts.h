@@ -32,8 +32,9 @@ typedef struct tn_onnx_parts {
 } tn_onnx_parts;
 
 /* In the context's arena; `s` is a plan over the graph that was imported from `m`, its nodes in place. Tensors of 1 KiB
- * and more are external data at `location`, beside the part; NULL: they are in the parts. Nodes that compute nothing (aliases) and constants go into
- * every part that needs them. UNSUPPORTED when the model has no node that is in a part. */
+ * and more are external data at `location`, beside the part; NULL: they are in the parts. Nodes that compute nothing
+ * (aliases) and constants go into every part that needs them. UNSUPPORTED when the model has no node that is in a part.
+ */
 TN_MUST_CHECK tn_status tn_onnx_write_parts(tn_onnx_model *m, const tn_partition_set *s, const char *location,
                                             tn_onnx_parts *out);
 

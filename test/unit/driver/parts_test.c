@@ -28,8 +28,8 @@ static bool run(tn_program *program, tn_session **out) {
   for (size_t i = 0; image[0] == 0 && i < sizeof image / sizeof *image; i++) image[i] = noise();
   if (!CHECK_EQ_I(tn_session_create(program, NULL, out, NULL), TN_OK)) return false;
   tn_report *report = NULL;
-  tn_status s = tn_session_set_input(
-      *out, "image", &(tn_tensor){.dtype = TN_F32, .rank = 4, .dims = image_dims, .data = image}, NULL);
+  tn_status s = tn_session_set_input(*out, "image",
+                                     &(tn_tensor){.dtype = TN_F32, .rank = 4, .dims = image_dims, .data = image}, NULL);
   if (s == TN_OK)
     s = tn_session_set_input(*out, "tokens",
                              &(tn_tensor){.dtype = TN_I64, .rank = 2, .dims = tokens_dims, .data = tokens}, NULL);
