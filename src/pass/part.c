@@ -27,16 +27,18 @@ static bool part_axis(const tn_node *node, const tn_type *x, int *out) {
   return axis >= 0 && axis < x->rank;
 }
 
-static tn_sym part_of_split(tn_symtab *syms, const tn_node *node, int out) {
+/* One after the other: where each result begins, up to one that is absent. */
+static void part_of_split(tn_symtab *syms, const tn_node *node, tn_sym *first) {
   const tn_type *x = &node->in[0]->type;
-  tn_sym before = tn_sym_int(syms, 0);
   int axis;
-  if (!part_axis(node, x, &axis) || !part_leads(x, axis)) return NULL;
-  for (int i = 0; i < out; i++) {
-    if (!node->out[i] || !tn_type_has_rank(&node->out[i]->type)) return NULL;
+  if (!part_axis(node, x, &axis) || !part_leads(x, axis)) return;
+  const tn_sym inner = part_inner(syms, x, axis + 1);
+  tn_sym before = tn_sym_int(syms, 0);
+  for (int i = 0; i < node->n_out; i++) {
+    first[i] = tn_sym_mul(syms, before, inner);
+    if (!node->out[i]) return;
     before = tn_sym_add(syms, before, node->out[i]->type.dims[axis]);
   }
-  return tn_sym_mul(syms, before, part_inner(syms, x, axis + 1));
 }
 
 /* Element i of a small integer operand; NULL when it is not known. */
@@ -74,7 +76,8 @@ static bool part_slice_axis(const tn_node *node, int64_t i, int rank, int *out) 
   return axis >= 0 && axis < rank;
 }
 
-/* The first element; only the axes up to the first one of the result that is not 1 may be cut. */
+/* The first element; only the axes up to the first one of the result that is not 1 may be
+ * cut. */
 static tn_sym part_of_slice(tn_symtab *syms, const tn_node *node) {
   const tn_type *x = &node->in[0]->type, *y = &node->out[0]->type;
   const int64_t n = tn_type_content_count(&node->in[1]->type);
@@ -96,25 +99,46 @@ static tn_sym part_of_slice(tn_symtab *syms, const tn_node *node) {
   return first;
 }
 
-static tn_sym part_first(tn_symtab *syms, const tn_node *node, int out) {
+/* first[i] := where result i begins, or NULL. Results have known ranks. */
+static void part_first(tn_symtab *syms, const tn_node *node, tn_sym *first) {
   switch (node->op->part) {
     case TN_PART_SPLIT:
-      return part_of_split(syms, node, out);
+      part_of_split(syms, node, first);
+      break;
     case TN_PART_PICK:
-      return node->n_in > 1 && node->in[1] ? part_of_gather(syms, node) : NULL;
+      if (node->n_in > 1 && node->in[1]) first[0] = part_of_gather(syms, node);
+      break;
     case TN_PART_CUT:
-      return node->n_in > 2 && node->in[1] ? part_of_slice(syms, node) : NULL;
+      if (node->out[0] && node->n_in > 2 && node->in[1]) first[0] = part_of_slice(syms, node);
+      break;
     case TN_PART_NONE:
       break;
   }
-  return NULL;
 }
 
-tn_sym tn_pass_part_of(const tn_pass *p, const tn_graph *g, const tn_node *node, int out) {
-  const tn_value *x = node->n_in > 0 ? node->in[0] : NULL, *y = node->out[out];
-  if (!x || !y || !tn_type_has_rank(&x->type) || !tn_type_has_rank(&y->type)) return NULL;
-  if (x->type.dtype != y->type.dtype || y->type.dtype == TN_STR || tn_dtype_bits(y->type.dtype) % 8 != 0) return NULL;
-  const tn_sym first = part_first(g->syms, node, out);
-  if (!first || !tn_known_type_before(p->known, &y->type, node)) return NULL;
-  return tn_known_before(p->known, tn_known_when(p->known, first), node) ? first : NULL;
+/* Are all results of fixed-size elements as operand 0 has them, and of sizes known before the node runs? */
+static bool part_may_be(const tn_pass *p, const tn_node *node) {
+  const tn_value *const x = node->n_in > 0 ? node->in[0] : NULL;
+  int n = 0;
+  if (node->op->part == TN_PART_NONE || !x || !tn_type_has_rank(&x->type)) return false;
+  if (x->type.dtype == TN_STR || tn_dtype_bits(x->type.dtype) % 8 != 0) return false;
+  for (int i = 0; i < node->n_out; i++) {
+    const tn_value *const y = node->out[i];
+    if (!y) continue;
+    if (!tn_type_has_rank(&y->type) || y->type.dtype != x->type.dtype) return false;
+    if (!tn_known_type_before(p->known, &y->type, node)) return false;
+    n++;
+  }
+  return n > 0;
+}
+
+const tn_sym *tn_pass_parts_of(const tn_pass *p, const tn_graph *g, const tn_node *node) {
+  if (!part_may_be(p, node)) return NULL;
+  tn_sym *const first = TN_NEW_ARRAY(&p->ctx->pass, tn_sym, node->n_out + 1);
+  part_first(g->syms, node, first);
+  for (int i = 0; i < node->n_out; i++) {
+    if (!node->out[i]) continue;
+    if (!first[i] || !tn_known_before(p->known, tn_known_when(p->known, first[i]), node)) return NULL;
+  }
+  return first;
 }

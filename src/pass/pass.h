@@ -87,9 +87,9 @@ static inline tn_region *tn_pass_region(const tn_node *node, int i) {
   return node->regions[swapped ? 1 - i : i];
 }
 
-/* The element of operand 0 from which result `out` takes all its own, which lie together (pass/part.c); NULL when they
- * do not, or when it is not known before the node runs. */
-tn_sym tn_pass_part_of(const tn_pass *p, const tn_graph *g, const tn_node *node, int out);
+/* By result, the element of operand 0 from which it takes all its own, which lie together (pass/part.c); in the pass's
+ * arena. NULL when that is not so of every result, or is not known before the node runs. */
+const tn_sym *tn_pass_parts_of(const tn_pass *p, const tn_graph *g, const tn_node *node);
 
 const tn_lit *tn_pass_const_of(const tn_value *v); /* the literal of a `const` node's result; else NULL */
 

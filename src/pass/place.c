@@ -27,17 +27,6 @@ static const char *place_view(const tn_pass *p, const tn_node *node, tn_place *o
   return NULL;
 }
 
-/* Is every result a part of the first operand? */
-static bool place_is_part(const tn_pass *p, const tn_node *node) {
-  int parts = 0;
-  for (int i = 0; i < node->n_out; i++) {
-    if (!node->out[i]) continue;
-    if (!tn_pass_part_of(p, node->region->graph, node, i)) return false;
-    parts++;
-  }
-  return parts > 0;
-}
-
 static const char *place_host(const tn_pass *p, const tn_node *node, tn_place *out_place) {
   *out_place = TN_PLACE_DATA;
   const tn_lit *lit = node->n_out > 0 ? tn_pass_const_of(node->out[0]) : NULL;
@@ -47,7 +36,7 @@ static const char *place_host(const tn_pass *p, const tn_node *node, tn_place *o
     *out_place = TN_PLACE_CONTROL;
     return NULL;
   }
-  if (place_is_part(p, node)) {
+  if (tn_pass_parts_of(p, node->region->graph, node)) {
     *out_place = TN_PLACE_PART;
     return NULL;
   }

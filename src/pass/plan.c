@@ -53,10 +53,12 @@ static void plan_params(plan *p, const tn_region *r) {
 
 static tn_status plan_visit(void *arg, tn_node *node) {
   plan *p = arg;
+  const tn_place place = (tn_place)p->pass->place_of[node->id];
+  const tn_sym *const first = place == TN_PLACE_PART ? tn_pass_parts_of(p->pass, p->graph, node) : NULL;
   for (int i = 0; i < node->n_out; i++) {
     const tn_value *v = node->out[i];
     if (!v) continue;
-    switch ((tn_place)p->pass->place_of[node->id]) {
+    switch (place) {
       case TN_PLACE_DATA: {
         const bool is_const = tn_pass_const_of(v) != NULL;
         plan_add(p, v, is_const ? TN_STORE_CONST : TN_STORE_SHAPE, NULL, NULL);
@@ -67,7 +69,7 @@ static tn_status plan_visit(void *arg, tn_node *node) {
         plan_add(p, v, TN_STORE_VIEW, node->in[0], NULL);
         break;
       case TN_PLACE_PART:
-        plan_add(p, v, TN_STORE_VIEW, node->in[0], tn_pass_part_of(p->pass, p->graph, node, i));
+        plan_add(p, v, TN_STORE_VIEW, node->in[0], first ? first[i] : NULL);
         break;
       case TN_PLACE_KERNEL:
       case TN_PLACE_CONTROL:
