@@ -94,25 +94,27 @@ static void gear_put(tn_rt_session *s, uint32_t i, const tn_karg *arg) {
   *have = *arg;
 }
 
+/* The caller's inputs against the operands of the run. */
+static void gear_swap(tn_rt_session *s) {
+  for (uint32_t i = 0; i < s->p->n_inputs; i++) {
+    tn_karg *const operand = &s->args[s->p->inputs[i].value];
+    const tn_karg arg = *operand;
+    *operand = s->gear.inputs[i];
+    s->gear.inputs[i] = arg;
+  }
+}
+
 /* What the caller's shapes give: the program's sizes go to gear.slots. */
 static tn_status gear_sizes(tn_rt_session *s, tn_error *err) {
   int64_t *const slots = s->slots;
   tn_status status = TN_OK;
-  for (uint32_t i = 0; i < s->p->n_inputs; i++) {
-    const tn_karg arg = s->args[s->p->inputs[i].value];
-    s->args[s->p->inputs[i].value] = s->gear.inputs[i];
-    s->gear.inputs[i] = arg;
-  }
+  gear_swap(s);
   s->slots = s->gear.slots;
   for (uint32_t i = 0; i < s->p->n_symbols; i++)
     if (s->is_given[i]) s->slots[i] = s->given[i];
   status = tn_rt_segment(s, (uint32_t)s->p->regions[0].segment, err);
   s->slots = slots;
-  for (uint32_t i = 0; i < s->p->n_inputs; i++) {
-    const tn_karg arg = s->args[s->p->inputs[i].value];
-    s->args[s->p->inputs[i].value] = s->gear.inputs[i];
-    s->gear.inputs[i] = arg;
-  }
+  gear_swap(s);
   return status;
 }
 
@@ -143,18 +145,18 @@ static tn_status gear_room(tn_rt_session *s, tn_rt_item *item, tn_error *err) {
   return tn_rt_reserve(s, &item->arg, &item->block, 0, err);
 }
 
-static tn_status gear_pad_input(tn_rt_session *s, uint32_t i, uint32_t gear, tn_error *err) {
+/* *d: the input's first dim that gears change, or a later one where it has none; moves past its own. */
+static tn_status gear_pad_input(tn_rt_session *s, uint32_t i, const int64_t *row, uint32_t *d, tn_error *err) {
   const tn_karg *real = &s->gear.inputs[i];
   tn_rt_item *padded = &s->gear.padded[i];
   bool is_larger = false;
   void *const data = padded->arg.data;
   padded->arg = *real;
   padded->arg.data = data;
-  for (uint32_t j = 0; j < s->p->n_gear_dims; j++) {
-    const tn_pgear_dim *d = &s->p->gear_dims[j];
-    if (d->input != i) continue;
-    padded->arg.dims[d->axis] = gear_row(s->p, gear)[d->column];
-    is_larger |= padded->arg.dims[d->axis] != real->dims[d->axis];
+  for (; *d < s->p->n_gear_dims && s->p->gear_dims[*d].input == i; ++*d) {
+    const tn_pgear_dim *dim = &s->p->gear_dims[*d];
+    padded->arg.dims[dim->axis] = row[dim->column];
+    is_larger |= padded->arg.dims[dim->axis] != real->dims[dim->axis];
   }
   if (!is_larger) {
     gear_put(s, i, real);
@@ -174,7 +176,8 @@ static tn_status gear_pad(tn_rt_session *s, tn_error *err) {
   const int32_t gear = gear_cover(s);
   if (gear < 0) return gear_none(s, "is larger than every gear", err);
   TN_TRY(gear_sizes(s, err));
-  for (uint32_t i = 0; i < s->p->n_inputs; i++) TN_TRY(gear_pad_input(s, i, (uint32_t)gear, err));
+  uint32_t d = 0;
+  for (uint32_t i = 0; i < s->p->n_inputs; i++) TN_TRY(gear_pad_input(s, i, gear_row(s->p, (uint32_t)gear), &d, err));
   s->gear.number = gear;
   s->gear.is_padded = s->gear.is_inside = true;
   return TN_OK;
