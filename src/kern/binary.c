@@ -4,7 +4,7 @@
 #include "kern/map.h"
 
 typedef struct binary_row {
-  tn_map_fn fn[TN_N_DTYPES]; /* by element type; f16 and bf16 go through F32 */
+  tn_kmap_fn fn[TN_N_DTYPES]; /* by element type; f16 and bf16 go through F32 */
   bool to_bool;
 } binary_row;
 
@@ -35,7 +35,7 @@ typedef struct binary_row {
     }                                                                                                              \
   }
 
-static tn_map_fn binary_fn(const binary_row *row, tn_dtype d, tn_map *m) {
+static tn_kmap_fn binary_fn(const binary_row *row, tn_dtype d, tn_kmap *m) {
   const tn_dtype work = d == TN_F16 || d == TN_BF16 ? TN_F32 : d;
   m->fn = row->fn[work];
   m->n_in = 2;
@@ -47,7 +47,7 @@ static tn_map_fn binary_fn(const binary_row *row, tn_dtype d, tn_map *m) {
 static tn_status binary_run(tn_kcall *k, const binary_row *row) {
   int rank;
   int64_t dims[TN_K_MAX_RANK];
-  tn_map m = {0};
+  tn_kmap m = {0};
   TN_TRY(tn_k_bcast(k, k->in, 2, &rank, dims));
   if (!binary_fn(row, k->in[0]->dtype, &m)) return tn_k_no_dtype(k, 0);
   TN_TRY(tn_k_out(k, 0, rank, dims));
@@ -58,7 +58,7 @@ static tn_status binary_run(tn_kcall *k, const binary_row *row) {
 static tn_status binary_chain(tn_kcall *k, const binary_row *row) {
   int rank;
   int64_t dims[TN_K_MAX_RANK];
-  tn_map m = {0};
+  tn_kmap m = {0};
   TN_TRY(tn_k_bcast(k, k->in, k->n_in, &rank, dims));
   if (!binary_fn(row, k->in[0]->dtype, &m)) return tn_k_no_dtype(k, 0);
   TN_TRY(tn_k_out(k, 0, rank, dims));
@@ -314,13 +314,13 @@ TN_KERNEL(where, TN_K_SIZES | TN_K_IN_PLACE) {
   int64_t dims[TN_K_MAX_RANK];
   const tn_dtype d = k->in[1]->dtype;
   const int bytes = tn_dtype_bits(d) / 8;
-  const tn_map_fn fn = bytes == 1   ? where_1
-                       : bytes == 2 ? where_2
-                       : bytes == 4 ? where_4
-                       : bytes == 8 ? where_8
-                                    : where_16;
+  const tn_kmap_fn fn = bytes == 1   ? where_1
+                        : bytes == 2 ? where_2
+                        : bytes == 4 ? where_4
+                        : bytes == 8 ? where_8
+                                     : where_16;
   if (bytes == 0) return tn_k_no_dtype(k, 1);
-  const tn_map m = {.fn = fn, .n_in = 3, .in = {TN_BOOL, d, d}, .out = d};
+  const tn_kmap m = {.fn = fn, .n_in = 3, .in = {TN_BOOL, d, d}, .out = d};
   TN_TRY(tn_k_bcast(k, k->in, 3, &rank, dims));
   TN_TRY(tn_k_out(k, 0, rank, dims));
   return tn_k_map(k, &m, k->in, k->out[0]);
@@ -350,7 +350,7 @@ CLIP_LOOP(u8, uint8_t)
 CLIP_LOOP(u16, uint16_t)
 CLIP_LOOP(u32, uint32_t)
 CLIP_LOOP(u64, uint64_t)
-static const tn_map_fn clip_fns[TN_N_DTYPES] = {BINARY_FLOAT_SLOTS(clip), BINARY_INT_SLOTS(clip)};
+static const tn_kmap_fn clip_fns[TN_N_DTYPES] = {BINARY_FLOAT_SLOTS(clip), BINARY_INT_SLOTS(clip)};
 
 static tn_status clip_store(tn_kcall *k, tn_dtype d, void *range, int which) {
   const tn_karg *const bound = tn_k_in(k, 1 + which);
@@ -377,6 +377,6 @@ TN_KERNEL(clip, TN_K_SIZES | TN_K_IN_PLACE_FIRST) {
   if (!clip_fns[work]) return tn_k_no_dtype(k, 0);
   double range[2];
   for (int which = 0; which < 2; which++) TN_TRY(clip_store(k, work, range, which));
-  const tn_map m = {.fn = clip_fns[work], .n_in = 1, .in = {work}, .out = work, .param = range};
+  const tn_kmap m = {.fn = clip_fns[work], .n_in = 1, .in = {work}, .out = work, .param = range};
   return tn_k_map(k, &m, k->in, k->out[0]);
 }

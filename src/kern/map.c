@@ -7,13 +7,13 @@
 enum { MAP_BLOCK = 512, MAP_GRAIN = 16384 };
 
 typedef struct map_job {
-  const tn_map *map;
+  const tn_kmap *map;
   int rank;
   int64_t dims[TN_K_MAX_RANK];
-  int64_t strides[TN_MAP_MAX_IN][TN_K_MAX_RANK];
-  const uint8_t *data[TN_MAP_MAX_IN];
-  tn_dtype dtype[TN_MAP_MAX_IN]; /* of the operands in memory */
-  size_t size[TN_MAP_MAX_IN];
+  int64_t strides[TN_KMAP_MAX_IN][TN_K_MAX_RANK];
+  const uint8_t *data[TN_KMAP_MAX_IN];
+  tn_dtype dtype[TN_KMAP_MAX_IN]; /* of the operands in memory */
+  size_t size[TN_KMAP_MAX_IN];
   uint8_t *out;
   tn_dtype out_dtype;
   size_t out_size;
@@ -30,17 +30,17 @@ static void map_load(const map_job *j, int i, const uint8_t *src, int64_t step, 
 
 /* One run of n elements along the innermost dim. */
 static void map_run(const map_job *j, const uint8_t *const *src, const int64_t *step, uint8_t *dst, int64_t n) {
-  const tn_map *const m = j->map;
+  const tn_kmap *const m = j->map;
   if (!j->widen) {
     m->fn((const void *const *)src, step, dst, n, m->param);
     return;
   }
-  float in[TN_MAP_MAX_IN][MAP_BLOCK];
+  float in[TN_KMAP_MAX_IN][MAP_BLOCK];
   float out[MAP_BLOCK];
   for (int64_t done = 0; done < n; done += MAP_BLOCK) {
     const int64_t part = n - done < MAP_BLOCK ? n - done : MAP_BLOCK;
-    const void *p[TN_MAP_MAX_IN] = {NULL};
-    int64_t s[TN_MAP_MAX_IN] = {0};
+    const void *p[TN_KMAP_MAX_IN] = {NULL};
+    int64_t s[TN_KMAP_MAX_IN] = {0};
     for (int i = 0; i < m->n_in; i++) {
       const uint8_t *const at = src[i] + (size_t)(done * step[i]) * j->size[i];
       p[i] = at;
@@ -62,18 +62,18 @@ static void map_task(void *arg, int64_t begin, int64_t end, int worker) {
   const map_job *const j = arg;
   const int last = j->rank - 1;
   const int64_t row = j->dims[last];
-  int64_t step[TN_MAP_MAX_IN];
+  int64_t step[TN_KMAP_MAX_IN];
   for (int i = 0; i < j->map->n_in; i++) step[i] = j->strides[i][last];
   while (begin < end) {
     const int64_t at = begin % row;
     int64_t rest = begin / row;
-    int64_t offset[TN_MAP_MAX_IN] = {0};
+    int64_t offset[TN_KMAP_MAX_IN] = {0};
     for (int d = last - 1; d >= 0; d--) {
       const int64_t index = rest % j->dims[d];
       rest /= j->dims[d];
       for (int i = 0; i < j->map->n_in; i++) offset[i] += index * j->strides[i][d];
     }
-    const uint8_t *src[TN_MAP_MAX_IN] = {NULL};
+    const uint8_t *src[TN_KMAP_MAX_IN] = {NULL};
     for (int i = 0; i < j->map->n_in; i++) src[i] = j->data[i] + (size_t)(offset[i] + at * step[i]) * j->size[i];
     const int64_t n = row - at < end - begin ? row - at : end - begin;
     map_run(j, src, step, j->out + (size_t)begin * j->out_size, n);
@@ -89,9 +89,9 @@ static bool map_has_dims(const tn_karg *a, const tn_karg *out) {
 }
 
 /* The common case without preparation: few elements, every operand has the dims of the result or one element. */
-static bool map_small(const tn_map *m, const tn_karg *const *in, const tn_karg *out) {
-  const void *src[TN_MAP_MAX_IN] = {NULL};
-  int64_t step[TN_MAP_MAX_IN] = {0};
+static bool map_small(const tn_kmap *m, const tn_karg *const *in, const tn_karg *out) {
+  const void *src[TN_KMAP_MAX_IN] = {NULL};
+  int64_t step[TN_KMAP_MAX_IN] = {0};
   if (out->count > MAP_GRAIN || out->dtype != m->out) return false;
   for (int i = 0; i < m->n_in; i++) {
     if (in[i]->dtype != m->in[i] || (in[i]->count != 1 && !map_has_dims(in[i], out))) return false;
@@ -102,12 +102,12 @@ static bool map_small(const tn_map *m, const tn_karg *const *in, const tn_karg *
   return true;
 }
 
-tn_status tn_k_map(tn_kcall *k, const tn_map *m, const tn_karg *const *in, tn_karg *out) {
+tn_status tn_k_map(tn_kcall *k, const tn_kmap *m, const tn_karg *const *in, tn_karg *out) {
   if (out->count == 0 || map_small(m, in, out)) return TN_OK;
   map_job j = {.map = m, .rank = out->rank, .out = out->data, .out_dtype = out->dtype};
   j.out_size = (size_t)tn_dtype_bits(out->dtype) / 8;
   j.widen = out->dtype != m->out;
-  int64_t *strides[TN_MAP_MAX_IN];
+  int64_t *strides[TN_KMAP_MAX_IN];
   for (int d = 0; d < out->rank; d++) j.dims[d] = out->dims[d];
   for (int i = 0; i < m->n_in; i++) {
     tn_k_bcast_strides(in[i], out->rank, j.strides[i]);

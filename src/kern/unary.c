@@ -5,15 +5,15 @@
 #include "kern/unary_f32.h"
 
 typedef struct unary_row {
-  tn_map_fn f32; /* NULL: number `fast` of unary_f32.h */
+  tn_kmap_fn f32; /* NULL: number `fast` of unary_f32.h */
   int fast;
-  tn_map_fn f64;
-  tn_map_fn ints[TN_N_DTYPES]; /* integer and bool types by number; NULL = not defined */
-  const char *params[3];       /* names of float attributes */
+  tn_kmap_fn f64;
+  tn_kmap_fn ints[TN_N_DTYPES]; /* integer and bool types by number; NULL = not defined */
+  const char *params[3];        /* names of float attributes */
   bool to_bool, no_floats;
 } unary_row;
 
-static tn_map_fn unary_f32(const unary_row *row) {
+static tn_kmap_fn unary_f32(const unary_row *row) {
   if (row->f32 || row->no_floats) return row->f32;
 #if defined(__x86_64__)
   const int level = tn_cpu_level();
@@ -28,7 +28,7 @@ static tn_status unary_run(tn_kcall *k, const unary_row *row) {
   TN_TRY(tn_k_out(k, 0, x->rank, x->dims));
   double params[3] = {0};
   for (int i = 0; i < 3 && row->params[i]; i++) params[i] = tn_k_float(k, row->params[i], 0);
-  tn_map m = {.n_in = 1, .param = params};
+  tn_kmap m = {.n_in = 1, .param = params};
   switch (x->dtype) {
     case TN_F32:
     case TN_F16:
@@ -240,12 +240,12 @@ static const unary_row bitwise_not_row = {.no_floats = true,
 TN_KERNEL(bitwise_not, TN_K_SIZES | TN_K_IN_PLACE) { return unary_run(k, &bitwise_not_row); }
 
 /* Predicates of every float type; what is shorter than 32 bits is widened. */
-static tn_status unary_predicate(tn_kcall *k, tn_map_fn f32, tn_map_fn f64, const double *params) {
+static tn_status unary_predicate(tn_kcall *k, tn_kmap_fn f32, tn_kmap_fn f64, const double *params) {
   const tn_karg *const x = k->in[0];
   TN_TRY(tn_k_out(k, 0, x->rank, x->dims));
   if (!tn_dtype_is_float(x->dtype)) return tn_k_no_dtype(k, 0);
   const tn_dtype in = x->dtype == TN_F64 ? TN_F64 : TN_F32;
-  const tn_map m = {.fn = in == TN_F64 ? f64 : f32, .n_in = 1, .in = {in}, .out = TN_BOOL, .param = params};
+  const tn_kmap m = {.fn = in == TN_F64 ? f64 : f32, .n_in = 1, .in = {in}, .out = TN_BOOL, .param = params};
   return tn_k_map(k, &m, k->in, k->out[0]);
 }
 

@@ -30,8 +30,8 @@
 TN_UNARY_F32_ROWS(UNARY_F32)
 
 #define UNARY_SLOT(id, expr) [TN_UNARY_##id] = UNARY_NAME(id),
-extern const tn_map_fn UNARY_PASTE(tn_unary_f32, UNARY_LEVEL)[TN_N_UNARY];
-const tn_map_fn UNARY_PASTE(tn_unary_f32, UNARY_LEVEL)[TN_N_UNARY] = {TN_UNARY_F32_ROWS(UNARY_SLOT)};
+extern const tn_kmap_fn UNARY_PASTE(tn_unary_f32, UNARY_LEVEL)[TN_N_UNARY];
+const tn_kmap_fn UNARY_PASTE(tn_unary_f32, UNARY_LEVEL)[TN_N_UNARY] = {TN_UNARY_F32_ROWS(UNARY_SLOT)};
 
 #undef UNARY_LEVEL
 #undef UNARY_PASTE_

@@ -51,10 +51,10 @@
 enum { TN_UNARY_F32_ROWS(TN_UNARY_NUMBER) TN_N_UNARY };
 #undef TN_UNARY_NUMBER
 
-extern const tn_map_fn tn_unary_f32_v1[TN_N_UNARY];
+extern const tn_kmap_fn tn_unary_f32_v1[TN_N_UNARY];
 #if defined(__x86_64__)
-extern const tn_map_fn tn_unary_f32_v3[TN_N_UNARY];
-extern const tn_map_fn tn_unary_f32_v4[TN_N_UNARY];
+extern const tn_kmap_fn tn_unary_f32_v3[TN_N_UNARY];
+extern const tn_kmap_fn tn_unary_f32_v4[TN_N_UNARY];
 #endif
 
 #endif
