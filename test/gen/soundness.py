@@ -461,7 +461,7 @@ def child(numbers, args, shared, out):
             f.flush()
         for n in numbers:
             shared[:8] = struct.pack("q", n)
-            signal.setitimer(signal.ITIMER_PROF, 60)
+            signal.setitimer(signal.ITIMER_PROF, 10)
             found = check(args.seed, n, counts)
             counts["graphs"] += 1
             if found:
