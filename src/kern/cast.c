@@ -6,6 +6,7 @@
 
 #include "base/half.h"
 #include "kern/recast.h"
+#include "kern/shadow.h"
 
 typedef struct cast_job {
   const tn_karg *x;
@@ -67,7 +68,7 @@ static bool cast_parse(tn_dtype d, const char *z, void *out, int64_t i) {
   return true;
 }
 
-static tn_status cast_from_strings(tn_kcall *k, const tn_karg *x, tn_karg *y) {
+static tn_status cast_from_strings(tn_kcall *k, const tn_karg *x, const tn_karg *y) {
   for (int64_t i = 0; i < x->count; i++) {
     const tn_str s = ((const tn_str *)x->data)[i];
     char text[128];
@@ -81,15 +82,20 @@ static tn_status cast_from_strings(tn_kcall *k, const tn_karg *x, tn_karg *y) {
 }
 
 TN_KERNEL(cast, TN_K_SIZES) {
-  const tn_karg *const x = k->in[0];
+  const tn_karg *x = k->in[0];
   TN_TRY(tn_k_out(k, 0, x->rank, x->dims));
-  tn_karg *const y = k->out[0];
+  tn_karg *const y = k->out[0], wide = {.kind = TN_KARG_TENSOR, .dtype = TN_F64, .rank = 1, .count = x->count};
   if (x->dtype == y->dtype) {
     tn_k_copy(x->dtype, y->data, 0, x->data, 0, x->count);
     return TN_OK;
   }
   if (y->dtype == TN_STR) return cast_to_strings(k, x, y);
-  if (x->dtype == TN_STR) return cast_from_strings(k, x, y);
+  if (x->dtype == TN_STR && !tn_dtype_is_float(y->dtype)) return cast_from_strings(k, x, y);
+  if (x->dtype == TN_STR) { /* as doubles, so that the attributes count */
+    TN_TRY(tn_k_scratch_array(k, x->count, sizeof(double), &wide.data));
+    TN_TRY(cast_from_strings(k, x, &wide));
+    x = &wide;
+  }
   if (!tn_convert(y->dtype, y->data, x->dtype, x->data, 0, true)) return tn_k_no_dtype(k, 0);
   cast_job j = {.x = x, .y = y, .saturate = tn_k_int(k, "saturate", 1) != 0};
   const bool nearest = tn_k_str_is(k, "round_mode", "nearest");

@@ -102,7 +102,7 @@ static tn_status cast_read(tn_eval *e, tn_dtype d, tn_str s, void *out, int64_t 
 }
 
 static tn_status cast_eval(tn_eval *e) {
-  const tn_lit *const x = e->in[0];
+  const tn_lit *x = e->in[0];
   const tn_dtype d = tn_eval_out_dtype(e, 0);
   const tn_attr *const sat = tn_eval_attr(e, "saturate");
   tn_lit *y;
@@ -110,6 +110,12 @@ static tn_status cast_eval(tn_eval *e) {
   if (x->dtype == TN_STR && d == TN_STR) {
     if (x->bytes) memcpy(tn_lit_data(y), x->data, x->bytes);
     return TN_OK;
+  }
+  if (x->dtype == TN_STR && tn_dtype_is_float(d)) { /* as doubles, so that the attributes count */
+    tn_lit *const wide = tn_lit_new(e->arena, TN_F64, x->rank, x->dims);
+    for (int64_t i = 0; i < x->count; i++)
+      TN_TRY(cast_read(e, TN_F64, ((const tn_str *)x->data)[i], tn_lit_data(wide), i));
+    x = wide;
   }
   for (int64_t i = 0; i < x->count && x->dtype == TN_STR; i++)
     TN_TRY(cast_read(e, d, ((const tn_str *)x->data)[i], tn_lit_data(y), i));

@@ -30,6 +30,8 @@ CASES = [
     ("Cast", 25, [(T.FLOAT, [4], [3, 2.9, 1, 5])], {"to": T.FLOAT8E8M0}, (T.FLOAT8E8M0, [4, 4, 1, 8])),
     ("Cast", 25, [(T.FLOAT, [4], [3, 2.9, 1, 5])], {"to": T.FLOAT8E8M0, "round_mode": "down"}, (T.FLOAT8E8M0, [2, 2, 1, 4])),
     ("Cast", 25, [(T.FLOAT, [4], [3, 2.9, 1, 5])], {"to": T.FLOAT8E8M0, "round_mode": "nearest"}, (T.FLOAT8E8M0, [4, 2, 1, 4])),
+    ("Cast", 25, [(T.STRING, [3], ["3", "2.9", "5"])], {"to": T.FLOAT8E8M0, "round_mode": "down"}, (T.FLOAT8E8M0, [2, 2, 4])),
+    ("Cast", 19, [(T.STRING, [2], ["500", "1"])], {"to": T.FLOAT8E4M3FN, "saturate": 0}, (T.FLOAT8E4M3FN, [NAN, 1])),
     ("BlackmanWindow", 17, [(T.INT64, [], [6])], {"output_datatype": T.INT32}, (T.INT32, [0, 0, 0, 1, 0, 0])),
     ("OneHot", 11, [(T.FLOAT, [3], [-0.7, 1.9, -1.2]), (T.INT64, [1], [3]), (T.FLOAT, [2], [0, 1])], {},
      (T.FLOAT, [[1, 0, 0], [0, 1, 0], [0, 0, 1]])),
