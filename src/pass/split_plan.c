@@ -50,7 +50,7 @@ static tn_status plan_fail_group(const planner *p, const tn_node *node) {
 static uint32_t *plan_colors(const planner *p) {
   const tn_split_flow *f = &p->flow;
   uint32_t *color = TN_NEW_ARRAY(p->temp, uint32_t, f->n + 1);
-  tn_map first = {0}; /* engine and stage -> */
+  tn_map first = {0};        /* engine and stage -> */
   const char *engine = NULL; /* of the last node */
   int32_t stage = 0;
   for (uint32_t i = 0; i < f->n; i++) {
