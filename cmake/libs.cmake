@@ -20,6 +20,18 @@ if(tn_api_rt)
   list(APPEND tn_rt_objects $<TARGET_OBJECTS:tn_api_rt>)
 endif()
 
+# The run-time library is small: no tables for unwinding, which C has no use for (debuggers read .debug_frame), and what
+# no program can reach is left out. Other builds keep what profilers want.
+set(tn_rt_options)
+if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT TENON_SANITIZE)
+  set(tn_rt_options -fno-asynchronous-unwind-tables -fno-unwind-tables -ffunction-sections -fdata-sections)
+endif()
+foreach(target IN LISTS tn_rt_layers ITEMS api_rt)
+  if(TARGET tn_${target})
+    target_compile_options(tn_${target} PRIVATE ${tn_rt_options})
+  endif()
+endforeach()
+
 # tn_library(name objects...) makes <name>_static and <name>_shared, both called lib<name>.
 function(tn_library name)
   add_library(${name}_static STATIC ${ARGN})
@@ -43,6 +55,9 @@ endfunction()
 
 tn_library(tenon ${tn_all_objects})
 tn_library(tenon_rt ${tn_rt_objects})
+if(tn_rt_options)
+  target_link_options(tenon_rt_shared PRIVATE -Wl,--gc-sections)
+endif()
 
 file(GLOB tn_cli_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/cli/*.c)
 if(tn_cli_sources)
