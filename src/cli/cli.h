@@ -55,7 +55,8 @@ int tn_cli_deliver(tn_blob *b, const char *path);
 /* Both: the report of a tool, and its text when it was made. */
 int tn_cli_finish(tn_status s, tn_report *r, tn_blob *text, const char *path);
 
-/* An empty file or folder of our own in $TMPDIR, for the caller to remove; NULL, and said so, when there can be none. */
+/* An empty file or folder of our own in $TMPDIR, for the caller to remove; NULL, and said so, when there can be none.
+ */
 char *tn_cli_temporary(bool is_folder);
 /* Runs a program that is found in $PATH, and waits. Its exit status; 127: it could not be run; -1: it was ended. argv
  * ends with NULL. */
