@@ -269,17 +269,17 @@ TEST(gears) {
   enum { OUTPUTS = 32768, SIZES = 196606 };
   static tn_pio outputs[OUTPUTS];
   static int64_t sizes[SIZES];
-  build b;
-  build_add(&b, tn_allocator_system());
-  for (size_t i = 0; i < OUTPUTS; i++) outputs[i] = b.outputs[0];
+  build big;
+  build_add(&big, tn_allocator_system());
+  for (size_t i = 0; i < OUTPUTS; i++) outputs[i] = big.outputs[0];
   for (size_t i = 0; i < SIZES; i++) sizes[i] = 1;
-  b.p.outputs = outputs;
-  b.p.n_outputs = OUTPUTS;
-  b.p.gear_columns = UINT32_MAX;
-  b.p.n_gears = 4294901762u;
-  b.p.gear_sizes = sizes;
-  b.p.n_gear_sizes = SIZES;
-  refused(&b, "program: the gears are malformed", __LINE__);
+  big.p.outputs = outputs;
+  big.p.n_outputs = OUTPUTS;
+  big.p.gear_columns = UINT32_MAX;
+  big.p.n_gears = 4294901762u;
+  big.p.gear_sizes = sizes;
+  big.p.n_gear_sizes = SIZES;
+  refused(&big, "program: the gears are malformed", __LINE__);
   REFUSED(b.p.gear_miss = 1, "there are no gears");
   REFUSED((b.p.n_gears = 2, b.p.gear_columns = 1), "the gears are malformed");
 }
