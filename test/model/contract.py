@@ -31,7 +31,7 @@ def check(path, exprs, sizes):
     session = onnxruntime.InferenceSession(path, options)
     seen = set()
     for h, w in sizes:
-        said = all(eval(e, FUNCTIONS, {"H": h, "W": w}) for e in exprs)
+        said = all(eval(e, FUNCTIONS, {"N": 1, "H": h, "W": w}) for e in exprs)
         try:
             session.run(None, {"x": np.zeros((1, 3, h, w), np.float32)})
             ran = True
@@ -46,11 +46,11 @@ def check(path, exprs, sizes):
 def main():
     heights = range(1, int(sys.argv[1])) if len(sys.argv) > 1 else [*range(1, 10), 16, *range(27, 35), 60, 61, 64, 65]
     det = model("ch_PP-OCRv4_det_infer.onnx")
-    exprs, words = contract(det, {"p2o.DynamicDimension.1": "H", "p2o.DynamicDimension.2": "W"})
+    exprs, words = contract(det, {"p2o.DynamicDimension.0": "N", "p2o.DynamicDimension.1": "H", "p2o.DynamicDimension.2": "W"})
     assert "p2o.DynamicDimension.1 must be 1 to 4 or at most 3 less than a multiple of 32" in words, words
     check(det, exprs, [(h, w) for h in heights for w in (3, 30, 36)])
     rec = model("ch_PP-OCRv4_rec_infer.onnx")
-    exprs, words = contract(rec, {"p2o.DynamicDimension.1": "W", "x_d2": "H"})
+    exprs, words = contract(rec, {"p2o.DynamicDimension.1": "W", "p2o.DynamicDimension.0": "N", "x_d2": "H"})
     # smaller ones ONNX Runtime pools with windows that do not fit: -1 / 3 is 0 in C
     check(rec, exprs, [(h, 32) for h in (33, 34, 48, 79, 80, 81, 90)] + [(48, w) for w in range(5, 9)])
 
