@@ -61,8 +61,9 @@ tn_status tn_tool_split(const char *path, const tn_tool_split_options *o, tn_blo
  * file for the drawing, or NULL. */
 tn_status tn_tool_plan(const char *path, const tn_compile_options *o, const char *dims, const char *svg, tn_blob *out,
                        tn_report **out_report);
-/* Inputs of a model at random valid sizes. The tensors, in the order of its inputs, and the text ("N = 2, S = 5") are
- * the drawer's until the next call. `gear` as in tn_tool_split_options. */
+/* Inputs of a model at random valid sizes; seed % 4 is the kind of contents: random, integers 0 or 1, zeros, ones. The
+ * tensors, in the order of its inputs, and the text ("N = 2, S = 5") are the drawer's until the next call. `gear` as in
+ * tn_tool_split_options. */
 typedef struct tn_drawer tn_drawer;
 tn_status tn_drawer_create(const char *path, const tn_compile_options *o, int64_t gear, tn_drawer **out,
                            tn_report **out_report);

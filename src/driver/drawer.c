@@ -16,7 +16,7 @@ struct tn_drawer {
 static tn_status drawer_inside(tn_ctx *ctx, void *arg) {
   tn_drawer *d = arg;
   tn_region *main = d->c.graph->main;
-  tn_draw draw = {.at = &d->at, .arena = &ctx->pass, .stream = d->seed};
+  tn_draw draw = {.at = &d->at, .arena = &ctx->pass, .stream = d->seed, .fill = (int)(d->seed % TN_DRAW_FILLS)};
   tn_arena_drop(&ctx->pass);
   if (!d->at.graph) tn_binding_init(&d->at, d->c.graph, true);
   if (!tn_binding_draw(&d->at, d->seed)) return tn_fail(ctx, TN_LIMIT, (tn_loc){0}, "no valid sizes were found");
