@@ -10,6 +10,7 @@
 #include "base/rng.h"
 #include "driver/compile.h"
 #include "driver/session.h"
+#include "fuzz/cap.h"
 #include "ir/op.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -335,18 +336,6 @@ static attr_text *attr_model(attr_source *s, const tn_onnx_row *row, const attr_
   return model;
 }
 
-typedef struct attr_cap {
-  tn_allocator inner;
-  size_t live;
-} attr_cap;
-static void *attr_resize(void *self, void *p, size_t old_size, size_t new_size) {
-  attr_cap *const cap = self;
-  if (new_size > old_size && new_size - old_size > ATTR_CAP - cap->live) return NULL;
-  void *const moved = cap->inner.resize(cap->inner.self, p, old_size, new_size);
-  if (moved || new_size == 0) cap->live = cap->live - old_size + new_size;
-  return moved;
-}
-
 static void attr_run(tn_program *p, tn_allocator a, const attr_operand *all, int n) {
   tn_session *session = NULL;
   tn_error err = {0};
@@ -382,8 +371,8 @@ static void attr_case(attr_source *s) {
     FILE *const f = fopen(getenv("TENON_ATTR_SAVE"), "wb");
     if (f) fwrite(model->bytes, 1, model->n, f), fclose(f);
   }
-  attr_cap cap = {tn_allocator_system(), 0};
-  const tn_allocator a = {&cap, attr_resize};
+  fuzz_cap cap = fuzz_cap_new(ATTR_CAP);
+  const tn_allocator a = fuzz_cap_allocator(&cap);
   const tn_compile_request q = {.allocator = a, .bytes = {model->bytes, model->n}, .max_edits = -1};
   tn_program *p = NULL;
   tn_report *report = NULL;

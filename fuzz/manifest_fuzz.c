@@ -3,24 +3,12 @@
 #include <stdlib.h>
 
 #include "driver/manifest.h"
+#include "fuzz/cap.h"
 #include "ir/verify.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { MANIFEST_CAP = 256 << 20, MANIFEST_PIECES = 16, MANIFEST_PARTS = 64 };
-
-typedef struct manifest_cap {
-  tn_allocator inner;
-  size_t live;
-} manifest_cap;
-
-static void *manifest_resize(void *self, void *p, size_t old_size, size_t new_size) {
-  manifest_cap *cap = self;
-  if (new_size > old_size && new_size - old_size > MANIFEST_CAP - cap->live) return NULL;
-  void *moved = cap->inner.resize(cap->inner.self, p, old_size, new_size);
-  if (moved || new_size == 0) cap->live = cap->live - old_size + new_size;
-  return moved;
-}
 
 static size_t manifest_cut(tn_bytes all, tn_bytes pieces[MANIFEST_PIECES]) {
   static const char mark[] = "\n%%\n";
@@ -52,11 +40,11 @@ static tn_status manifest_inside(tn_ctx *ctx, void *arg) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  manifest_cap cap = {tn_allocator_system(), 0};
+  fuzz_cap cap = fuzz_cap_new(MANIFEST_CAP);
   tn_bytes bytes = {data, size};
   tn_ctx ctx;
   tn_error err = {0};
-  if (tn_ctx_init(&ctx, (tn_allocator){&cap, manifest_resize}, &err) != TN_OK) abort();
+  if (tn_ctx_init(&ctx, fuzz_cap_allocator(&cap), &err) != TN_OK) abort();
   const tn_status status = tn_ctx_run(&ctx, manifest_inside, &bytes);
   if (status == TN_INTERNAL || (status != TN_OK && status != TN_OOM && ctx.n_diags == 0)) abort();
   tn_ctx_drop(&ctx);

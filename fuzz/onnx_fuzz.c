@@ -2,6 +2,7 @@
  * of test data. Memory is capped, so that an input that asks for too much ends as OOM. */
 #include <stdlib.h>
 
+#include "fuzz/cap.h"
 #include "ir/edit.h"
 #include "ir/infer.h"
 #include "ir/verify.h"
@@ -10,19 +11,6 @@
 enum { FUZZ_MAX_BYTES = 256 << 20 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-typedef struct fuzz_cap {
-  tn_allocator inner;
-  size_t live;
-} fuzz_cap;
-
-static void *fuzz_resize(void *self, void *p, size_t old_size, size_t new_size) {
-  fuzz_cap *cap = self;
-  if (new_size > old_size && new_size - old_size > FUZZ_MAX_BYTES - cap->live) return NULL;
-  void *moved = cap->inner.resize(cap->inner.self, p, old_size, new_size);
-  if (moved || new_size == 0) cap->live = cap->live - old_size + new_size;
-  return moved;
-}
 
 static void fuzz_name_dims(tn_graph *g) {
   for (int i = 0; i < g->main->n_params; i++) {
@@ -75,11 +63,11 @@ static tn_status fuzz_data(tn_ctx *ctx, void *arg) {
 }
 
 static void fuzz_run(tn_status (*fn)(tn_ctx *ctx, void *arg), const uint8_t *data, size_t size) {
-  fuzz_cap cap = {tn_allocator_system(), 0};
+  fuzz_cap cap = fuzz_cap_new(FUZZ_MAX_BYTES);
   tn_bytes bytes = {data, size};
   tn_ctx ctx;
   tn_error err = {0};
-  if (tn_ctx_init(&ctx, (tn_allocator){&cap, fuzz_resize}, &err) != TN_OK) abort();
+  if (tn_ctx_init(&ctx, fuzz_cap_allocator(&cap), &err) != TN_OK) abort();
   const tn_status s = tn_ctx_run(&ctx, fn, &bytes);
   if (s != TN_OK && s != TN_OOM && ctx.n_diags == 0) abort(); /* every refusal has a sentence */
   tn_ctx_drop(&ctx);
