@@ -71,27 +71,27 @@ static tn_status unary_run(tn_kcall *k, const unary_row *row) {
   UNARY_ROW(id, f64_expr, __VA_ARGS__)     \
   TN_KERNEL(id, TN_K_SIZES | TN_K_IN_PLACE) { return unary_run(k, &id##_row); }
 
+/* Loops of all integers, and their places in a row. */
+#define UNARY_INTS(id, i_expr, u_expr)            \
+  UNARY_LOOP(id, i8, int8_t, int8_t, i_expr)      \
+  UNARY_LOOP(id, i16, int16_t, int16_t, i_expr)   \
+  UNARY_LOOP(id, i32, int32_t, int32_t, i_expr)   \
+  UNARY_LOOP(id, i64, int64_t, int64_t, i_expr)   \
+  UNARY_LOOP(id, u8, uint8_t, uint8_t, u_expr)    \
+  UNARY_LOOP(id, u16, uint16_t, uint16_t, u_expr) \
+  UNARY_LOOP(id, u32, uint32_t, uint32_t, u_expr) \
+  UNARY_LOOP(id, u64, uint64_t, uint64_t, u_expr)
+#define UNARY_INT_FNS(id)                                                                                \
+  {                                                                                                      \
+    [TN_I8] = id##_i8, [TN_I16] = id##_i16, [TN_I32] = id##_i32, [TN_I64] = id##_i64, [TN_U8] = id##_u8, \
+    [TN_U16] = id##_u16, [TN_U32] = id##_u32, [TN_U64] = id##_u64                                        \
+  }
+
 /* A float and signed integer operator; unsigned ones take the u_expr. */
-#define TN_NUMERIC_KERNEL(id, f64_expr, i_expr, u_expr)              \
-  UNARY_LOOP(id, f64, double, double, f64_expr)                      \
-  UNARY_LOOP(id, i8, int8_t, int8_t, i_expr)                         \
-  UNARY_LOOP(id, i16, int16_t, int16_t, i_expr)                      \
-  UNARY_LOOP(id, i32, int32_t, int32_t, i_expr)                      \
-  UNARY_LOOP(id, i64, int64_t, int64_t, i_expr)                      \
-  UNARY_LOOP(id, u8, uint8_t, uint8_t, u_expr)                       \
-  UNARY_LOOP(id, u16, uint16_t, uint16_t, u_expr)                    \
-  UNARY_LOOP(id, u32, uint32_t, uint32_t, u_expr)                    \
-  UNARY_LOOP(id, u64, uint64_t, uint64_t, u_expr)                    \
-  static const unary_row id##_row = {.fast = TN_UNARY_##id,          \
-                                     .f64 = id##_f64,                \
-                                     .ints = {[TN_I8] = id##_i8,     \
-                                              [TN_I16] = id##_i16,   \
-                                              [TN_I32] = id##_i32,   \
-                                              [TN_I64] = id##_i64,   \
-                                              [TN_U8] = id##_u8,     \
-                                              [TN_U16] = id##_u16,   \
-                                              [TN_U32] = id##_u32,   \
-                                              [TN_U64] = id##_u64}}; \
+#define TN_NUMERIC_KERNEL(id, f64_expr, i_expr, u_expr)                                                  \
+  UNARY_LOOP(id, f64, double, double, f64_expr)                                                          \
+  UNARY_INTS(id, i_expr, u_expr)                                                                         \
+  static const unary_row id##_row = {.fast = TN_UNARY_##id, .f64 = id##_f64, .ints = UNARY_INT_FNS(id)}; \
   TN_KERNEL(id, TN_K_SIZES | TN_K_IN_PLACE) { return unary_run(k, &id##_row); }
 
 static double unary_sigmoid(double x) {
@@ -175,49 +175,17 @@ static uint64_t unary_whole(double v) { /* toward zero, held to what 64 bits hav
 }
 UNARY_LOOP(shrink, f32, float, float, unary_shrink((double)x, p[0], p[1]))
 UNARY_LOOP(shrink, f64, double, double, unary_shrink(x, p[0], p[1]))
-#define SHRINK_LOOP(suffix, T) UNARY_LOOP(shrink, suffix, T, T, unary_whole(unary_shrink((double)x, p[0], p[1])))
-SHRINK_LOOP(i8, int8_t)
-SHRINK_LOOP(i16, int16_t)
-SHRINK_LOOP(i32, int32_t)
-SHRINK_LOOP(i64, int64_t)
-SHRINK_LOOP(u8, uint8_t)
-SHRINK_LOOP(u16, uint16_t)
-SHRINK_LOOP(u32, uint32_t)
-SHRINK_LOOP(u64, uint64_t)
-static const unary_row shrink_row = {.f32 = shrink_f32,
-                                     .f64 = shrink_f64,
-                                     .ints = {[TN_I8] = shrink_i8,
-                                              [TN_I16] = shrink_i16,
-                                              [TN_I32] = shrink_i32,
-                                              [TN_I64] = shrink_i64,
-                                              [TN_U8] = shrink_u8,
-                                              [TN_U16] = shrink_u16,
-                                              [TN_U32] = shrink_u32,
-                                              [TN_U64] = shrink_u64},
-                                     .params = {"lambd", "bias"}};
+#define SHRINK_WHOLE unary_whole(unary_shrink((double)x, p[0], p[1]))
+UNARY_INTS(shrink, SHRINK_WHOLE, SHRINK_WHOLE)
+static const unary_row shrink_row = {
+    .f32 = shrink_f32, .f64 = shrink_f64, .ints = UNARY_INT_FNS(shrink), .params = {"lambd", "bias"}};
 TN_KERNEL(shrink, TN_K_SIZES | TN_K_IN_PLACE) { return unary_run(k, &shrink_row); }
 
 /* Erf of an integer is -1, 0 or 1: the float cut toward zero. */
 UNARY_LOOP(erf, f64, double, double, erf(x))
-#define ERF_LOOP(suffix, T) UNARY_LOOP(erf, suffix, T, T, unary_whole((double)(float)erf((double)x)))
-ERF_LOOP(i8, int8_t)
-ERF_LOOP(i16, int16_t)
-ERF_LOOP(i32, int32_t)
-ERF_LOOP(i64, int64_t)
-ERF_LOOP(u8, uint8_t)
-ERF_LOOP(u16, uint16_t)
-ERF_LOOP(u32, uint32_t)
-ERF_LOOP(u64, uint64_t)
-static const unary_row erf_row = {.fast = TN_UNARY_erf,
-                                  .f64 = erf_f64,
-                                  .ints = {[TN_I8] = erf_i8,
-                                           [TN_I16] = erf_i16,
-                                           [TN_I32] = erf_i32,
-                                           [TN_I64] = erf_i64,
-                                           [TN_U8] = erf_u8,
-                                           [TN_U16] = erf_u16,
-                                           [TN_U32] = erf_u32,
-                                           [TN_U64] = erf_u64}};
+#define ERF_WHOLE unary_whole((double)(float)erf((double)x))
+UNARY_INTS(erf, ERF_WHOLE, ERF_WHOLE)
+static const unary_row erf_row = {.fast = TN_UNARY_erf, .f64 = erf_f64, .ints = UNARY_INT_FNS(erf)};
 TN_KERNEL(erf, TN_K_SIZES) { return unary_run(k, &erf_row); }
 
 UNARY_LOOP(not, u8, uint8_t, uint8_t, !x)
