@@ -13,7 +13,10 @@ typedef struct tn_interval_plan {
 } tn_interval_plan;
 #define TN_PLAN_NONE UINT32_MAX
 
-enum { TN_PLANNER_BINS = 256 };
+enum { TN_PLANNER_BINS = 256, TN_PLAN_ALIGN = 64 /* of sizes and offsets */ };
+
+/* Does a plan for all sizes waste little enough to be taken: at most a 20th of what is live? */
+static inline bool tn_plan_is_tight(size_t peak, size_t live) { return peak - live <= live / 20; }
 
 typedef struct tn_plan_node { /* a piece of the memory: the pieces tile it, in order of address */
   size_t offset, bytes;

@@ -7,7 +7,7 @@
 #include "driver/tool.h"
 #include "pass/cost.h"
 
-enum { PLAN_TOOL_ALIGN = 64, PLAN_TOOL_SLACK = 20 /* as rt/layout.c */, PLAN_TOOL_MOST_NAMES = 4 };
+enum { PLAN_TOOL_MOST_NAMES = 4 };
 
 typedef struct plan_tool {
   const char *dims, *svg;
@@ -20,6 +20,7 @@ typedef struct plan_tool {
   uint32_t *first_value, *next_value; /* of a buffer, 1 + id; 0: none */
   tn_cost_sizes sizes;
   tn_text text;
+  uint32_t *first_buffer, *next_buffer; /* of a region, 1 + place in the plan; 0: none */
   /* The buffers of a region, by number. */
   const tn_region *region;
   uint32_t n;
@@ -31,19 +32,28 @@ typedef struct plan_tool {
   size_t peak, live;
 } plan_tool;
 
+static void plan_tool_list_buffers(plan_tool *p, const tn_graph *g) {
+  p->first_buffer = TN_NEW_ARRAY(&p->ctx->arena, uint32_t, g->n_regions + 1);
+  p->next_buffer = TN_NEW_ARRAY(&p->ctx->arena, uint32_t, p->plan->n_buffers + 1);
+  for (uint32_t i = p->plan->n_buffers; i-- > 0;) {
+    uint32_t *first = &p->first_buffer[p->plan->buffers[i].region->id];
+    p->next_buffer[i] = *first;
+    *first = i + 1;
+  }
+}
+
 static void plan_tool_collect(plan_tool *p, const tn_region *region) {
   tn_arena *const a = &p->ctx->arena;
   p->region = region;
   p->n = 0;
-  for (uint32_t i = 0; i < p->plan->n_buffers; i++) p->n += p->plan->buffers[i].region == region;
+  for (uint32_t i = p->first_buffer[region->id]; i; i = p->next_buffer[i - 1]) p->n++;
   p->buffers = TN_NEW_ARRAY(a, const tn_plan_buffer *, p->n + 1);
   p->bytes = TN_NEW_ARRAY(a, tn_sym, p->n + 1);
   p->at = TN_NEW_ARRAY(a, tn_interval_plan, p->n + 1);
   p->by_first = TN_NEW_ARRAY(a, uint32_t, p->n + 1);
   p->by_last = TN_NEW_ARRAY(a, uint32_t, p->n + 1);
-  for (uint32_t i = 0; i < p->plan->n_buffers; i++) {
-    const tn_plan_buffer *b = &p->plan->buffers[i];
-    if (b->region != region) continue;
+  for (uint32_t i = p->first_buffer[region->id]; i; i = p->next_buffer[i - 1]) {
+    const tn_plan_buffer *b = &p->plan->buffers[i - 1];
     p->buffers[b->number] = b;
     p->bytes[b->number] = b->bytes;
     p->at[b->number] = (tn_interval_plan){.first = b->first,
@@ -73,12 +83,12 @@ static bool plan_tool_sizes(plan_tool *p) {
   for (uint32_t i = 0; i < p->n; i++) {
     int64_t bytes = 0;
     if (!tn_cost_value(&p->sizes, p->bytes[i], &bytes)) return false;
-    if (!tn_align_size(bytes > 0 ? (size_t)bytes : 0, PLAN_TOOL_ALIGN, &p->at[i].bytes)) return false;
+    if (!tn_align_size(bytes > 0 ? (size_t)bytes : 0, TN_PLAN_ALIGN, &p->at[i].bytes)) return false;
     if (!tn_add_size(sum, p->at[i].bytes, &sum)) return false;
   }
   p->live = tn_plan_live(p->at, p->n, p->by_first, p->by_last);
   p->peak = tn_plan_evaluate(p->at, p->n);
-  if (p->peak - p->live > p->live / PLAN_TOOL_SLACK) plan_tool_replan(p);
+  if (!tn_plan_is_tight(p->peak, p->live)) plan_tool_replan(p);
   return true;
 }
 
@@ -133,7 +143,7 @@ static tn_sym plan_tool_peak(plan_tool *p) {
     }
     if (top->is_cut) return NULL;
   }
-  return tn_sums_max(&sizes, top, PLAN_TOOL_ALIGN);
+  return tn_sums_max(&sizes, top, TN_PLAN_ALIGN);
 }
 
 static tn_sym plan_tool_live(plan_tool *p) {
@@ -155,7 +165,7 @@ static tn_sym plan_tool_live(plan_tool *p) {
     if (is_last) tn_sums_add(&sizes, most, &now); /* before anything dies */
     if (most->is_cut) return NULL;
   }
-  return tn_sums_max(&sizes, most, PLAN_TOOL_ALIGN);
+  return tn_sums_max(&sizes, most, TN_PLAN_ALIGN);
 }
 
 /* The table. */
@@ -304,6 +314,7 @@ static tn_status plan_tool_inside(tn_compilation *c, void *arg) {
   tn_text_init(&p->text, &p->ctx->arena);
   TN_TRY(tn_tool_values(c->graph, &p->values));
   plan_tool_list_values(p, c->graph);
+  plan_tool_list_buffers(p, c->graph);
   TN_TRY(tn_cost_sizes_read(&p->sizes, p->ctx, p->dims));
   TN_TRY(plan_tool_region(p, c->graph->main));
   if (p->totals) return TN_OK;

@@ -51,8 +51,14 @@ static double gear_elements(const tn_rt_session *s, uint32_t gear) {
 /* The covering gear with the fewest elements; of equal ones the first. */
 static int32_t gear_cover(const tn_rt_session *s) {
   int32_t best = TN_NO_INDEX;
-  for (uint32_t g = 0; g < s->p->n_gears; g++)
-    if (gear_is(s, g, true) && (best < 0 || gear_elements(s, g) < gear_elements(s, (uint32_t)best))) best = (int32_t)g;
+  double least = 0;
+  for (uint32_t g = 0; g < s->p->n_gears; g++) {
+    if (!gear_is(s, g, true)) continue;
+    const double elements = gear_elements(s, g);
+    if (best >= 0 && elements >= least) continue;
+    best = (int32_t)g;
+    least = elements;
+  }
   return best;
 }
 

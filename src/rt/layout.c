@@ -2,8 +2,6 @@
  * inside; these find their places when they are entered. */
 #include "rt/session.h"
 
-enum { LAYOUT_SLACK = 20 /* a plan for all sizes is taken when it is at most a 20th above what is live */ };
-
 static bool layout_slot_bytes(const tn_rt_session *s, const tn_pbuffer *b, size_t *out) {
   const int64_t bytes = s->slots[b->bytes - 1];
   return tn_align_size(bytes > 0 ? (size_t)bytes : 0, TN_RT_ALIGN, out);
@@ -65,7 +63,7 @@ static bool layout_by_ties(tn_rt_session *s, uint32_t region) {
   tn_interval_plan *const at = s->intervals + buffers.first;
   r->live_bytes = tn_plan_live(at, buffers.n, s->by_first + buffers.first, s->by_last + buffers.first);
   r->arena_bytes = tn_plan_evaluate(at, buffers.n);
-  return r->arena_bytes - r->live_bytes <= r->live_bytes / LAYOUT_SLACK;
+  return tn_plan_is_tight(r->arena_bytes, r->live_bytes);
 }
 
 /* Offsets for the sizes; those of a shape that was bound before are known. */

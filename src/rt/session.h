@@ -6,7 +6,7 @@
 #include "code/planner.h"
 #include "rt/rt.h"
 
-enum { TN_RT_CACHES = 4, TN_RT_ALIGN = 64, TN_RT_MAX_NESTING = 8 };
+enum { TN_RT_CACHES = 4, TN_RT_ALIGN = TN_PLAN_ALIGN, TN_RT_MAX_NESTING = 8 };
 
 typedef struct tn_rt_block { /* grow-only memory; zero is empty */
   void *ptr;
