@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "driver/compile.h"
-#include "driver/split_picture.h"
+#include "driver/split.h"
 #include "ir/verify.h"
 #include "pass/split.h"
 

@@ -28,6 +28,18 @@ static void ctx_set_oom(tn_ctx *ctx, jmp_buf *oom) {
   ctx->pass.oom = oom;
 }
 
+tn_status tn_ctx_map(tn_ctx *ctx, const char *dir, const char *path, tn_file **out, tn_error *err) {
+  const tn_allocator a = ctx->arena.allocator;
+  *out = NULL;
+  tn_vec_push(&ctx->arena, &ctx->files, NULL); /* room first: nothing may jump away while only we hold the file */
+  const tn_status status = dir ? tn_file_map_inside(a, dir, path, out, err) : tn_file_map(a, path, out, err);
+  if (status == TN_OK)
+    ctx->files.at[ctx->files.n - 1] = *out;
+  else
+    ctx->files.n--;
+  return status;
+}
+
 tn_status tn_ctx_run(tn_ctx *ctx, tn_status (*fn)(tn_ctx *ctx, void *arg), void *arg) {
   TN_ASSERT(ctx->arena.oom == NULL); /* not nested: the inner run would take the outer one's way out */
   if (setjmp(ctx->oom) == 0) {

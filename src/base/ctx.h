@@ -42,6 +42,10 @@ void tn_ctx_drop(tn_ctx *ctx);
  * then be read, nothing more may be compiled in this context. */
 TN_MUST_CHECK tn_status tn_ctx_run(tn_ctx *ctx, tn_status (*fn)(tn_ctx *ctx, void *arg), void *arg);
 
+/* Maps a file that stays until the context goes; inside the folder `dir` when that is not NULL (base/file.h). *err says
+ * why not; it is not recorded. */
+TN_MUST_CHECK tn_status tn_ctx_map(tn_ctx *ctx, const char *dir, const char *path, tn_file **out, tn_error *err);
+
 /* Interned, NUL-terminated. */
 static inline const char *tn_ctx_name(tn_ctx *ctx, tn_str s) { return tn_intern_str(&ctx->names, s); }
 static inline const char *tn_ctx_namez(tn_ctx *ctx, const char *z) { return tn_intern_str(&ctx->names, tn_str_of(z)); }

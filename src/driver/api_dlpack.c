@@ -113,7 +113,7 @@ tn_status tn_tensor_from_dlpack(struct DLManagedTensor *m, tn_tensor **out, tn_r
   tn_error err = {0};
   dlpack_import *x = tn_alloc(tn_allocator_system(), sizeof *x);
   *out = NULL;
-  if (!x) return tn_report_error(out_report, &(tn_error){.status = TN_OOM, .text = "out of memory"});
+  if (!x) return tn_report_failure(out_report, TN_OOM, "out of memory");
   memset(x, 0, sizeof *x);
   if (dlpack_fill(m, x, &err) == TN_OK)
     *out = &x->tensor;
@@ -158,7 +158,7 @@ tn_status tn_tensor_to_dlpack(const tn_tensor *t, void (*release)(void *arg), vo
   tn_error err = {0};
   dlpack_export *x = tn_alloc(tn_allocator_system(), sizeof *x);
   *out = NULL;
-  if (!x) return tn_report_error(out_report, &(tn_error){.status = TN_OOM, .text = "out of memory"});
+  if (!x) return tn_report_failure(out_report, TN_OOM, "out of memory");
   memset(x, 0, sizeof *x);
   x->release = release;
   x->arg = arg;

@@ -1,4 +1,5 @@
 /* The part of the public API that needs no compiler: reports, programs, sessions. */
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -86,6 +87,15 @@ static void report_error_row(const void *arg, size_t i, tn_report_row *out) {
 tn_status tn_report_error(tn_report **out_report, const tn_error *err) {
   if (out_report) *out_report = tn_report_new(err->status != TN_OK ? 1 : 0, report_error_row, err);
   return err->status;
+}
+
+tn_status tn_report_failure(tn_report **out_report, tn_status status, const char *fmt, ...) {
+  tn_error err = {.status = status};
+  va_list args;
+  va_start(args, fmt);
+  vsnprintf(err.text, sizeof err.text, fmt, args);
+  va_end(args);
+  return tn_report_error(out_report, &err);
 }
 
 const char *tn_report_text(const tn_report *r) { return r ? r->text : ""; }
@@ -378,10 +388,16 @@ static tn_status session_fill_arg(session_fill *f, const tn_tensor *t, tn_karg *
   return TN_OK;
 }
 
+/* The number of a port; n when none has the name. */
+static uint32_t session_port(const tn_pio *ports, uint32_t n, const char *name) {
+  uint32_t i = 0;
+  while (i < n && strcmp(ports[i].name, name) != 0) i++;
+  return i;
+}
+
 static tn_status session_set(tn_session *s, const char *name, const tn_tensor *t, tn_error *err) {
   size_t total = 0, bytes;
-  uint32_t i = 0;
-  while (i < s->program->n_inputs && strcmp(s->program->inputs[i].name, name) != 0) i++;
+  const uint32_t i = session_port(s->program->inputs, s->program->n_inputs, name);
   if (i == s->program->n_inputs) return tn_error_set(err, TN_INVALID, "there is no input '%.200s'", name);
   TN_TRY(session_count(name, t, 0, &total, err));
   if (!tn_mul_size(total, sizeof(tn_karg) + sizeof(tn_karg *), &bytes))
@@ -415,19 +431,12 @@ tn_status tn_session_run(tn_session *s, tn_report **out_report) {
 
 tn_status tn_session_set_output(tn_session *s, const char *name, void *data, size_t bytes, tn_report **out_report) {
   tn_error err = {0};
-  uint32_t i = 0;
-  while (i < s->program->n_outputs && strcmp(s->program->outputs[i].name, name) != 0) i++;
+  const uint32_t i = session_port(s->program->outputs, s->program->n_outputs, name);
   const tn_status status = i < s->program->n_outputs
                                ? tn_rt_set_output(s->rt, i, data, bytes, &err)
                                : tn_error_set(&err, TN_INVALID, "there is no output '%.200s'", name);
   (void)status; /* it is in err */
   return tn_report_error(out_report, &err);
-}
-
-static uint32_t session_port(const tn_pio *ports, uint32_t n, const char *name) {
-  uint32_t i = 0;
-  while (i < n && strcmp(ports[i].name, name) != 0) i++;
-  return i;
 }
 
 tn_status tn_session_link(tn_session *s, const char *output, const char *input, tn_report **out_report) {

@@ -128,10 +128,8 @@ static tn_status test_tensor_inside(tn_ctx *ctx, void *arg) {
   tn_file *file = NULL;
   const tn_lit *lit;
   ctx->file = tn_ctx_namez(ctx, call->path);
-  tn_vec_push(&ctx->arena, &ctx->files, NULL);
-  if (tn_file_map(tn_allocator_system(), call->path, &file, &err) != TN_OK)
+  if (tn_ctx_map(ctx, NULL, call->path, &file, &err) != TN_OK)
     return tn_fail(ctx, err.status, (tn_loc){0}, "%s", err.text);
-  ctx->files.at[ctx->files.n - 1] = file;
   TN_TRY(tn_onnx_read_tensor(ctx, file->bytes, kinds[call->kind], &lit));
   tn_lit_tensor(&ctx->arena, lit, &call->t->tensor);
   return TN_OK;
@@ -143,7 +141,7 @@ tn_status tn_test_tensor_read(const char *path, tn_value_kind kind, tn_test_tens
   tn_error err = {0};
   tn_test_tensor *t = tn_alloc(a, sizeof *t);
   *out = NULL;
-  if (!t) return tn_report_error(out_report, &(tn_error){.status = TN_OOM, .text = "out of memory"});
+  if (!t) return tn_report_failure(out_report, TN_OOM, "out of memory");
   memset(t, 0, sizeof *t);
   tn_status status = tn_ctx_init(&t->c.ctx, a, &err);
   test_tensor_call call = {t, path, kind};

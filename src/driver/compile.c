@@ -95,10 +95,8 @@ static tn_status compile_map(tn_compilation *c, const tn_compile_request *q) {
   tn_error err = {0};
   tn_file *file = NULL;
   ctx->file = tn_ctx_namez(ctx, q->path);
-  tn_vec_push(&ctx->arena, &ctx->files, NULL); /* room first: a mapped file must not be lost when memory ends */
-  if (tn_file_map(q->allocator, q->path, &file, &err) != TN_OK)
+  if (tn_ctx_map(ctx, NULL, q->path, &file, &err) != TN_OK)
     return tn_fail(ctx, err.status, (tn_loc){0}, "%s", err.text);
-  ctx->files.at[ctx->files.n - 1] = file;
   c->bytes = file->bytes;
   return TN_OK;
 }

@@ -1,7 +1,6 @@
-/* Inputs at random valid sizes, as tensors; and the parts of a manifest. */
+/* Inputs at random valid sizes, as tensors. */
 #include "base/rng.h"
 #include "driver/draw.h"
-#include "driver/manifest.h"
 #include "driver/report.h"
 #include "driver/tool.h"
 
@@ -34,7 +33,7 @@ tn_status tn_drawer_create(const char *path, const tn_compile_options *o, int64_
                            tn_report **out_report) {
   tn_drawer *d = tn_alloc(tn_allocator_system(), sizeof *d);
   *out = NULL;
-  if (!d) return tn_report_error(out_report, &(tn_error){.status = TN_OOM, .text = "out of memory"});
+  if (!d) return tn_report_failure(out_report, TN_OOM, "out of memory");
   memset(d, 0, sizeof *d);
   const tn_compile_request q = {.allocator = tn_allocator_system(),
                                 .path = path,
@@ -69,40 +68,4 @@ void tn_drawer_release(tn_drawer *d) {
   if (!d) return;
   tn_compilation_drop(&d->c);
   tn_free(tn_allocator_system(), d, sizeof *d);
-}
-
-/* --- the parts of a manifest --- */
-
-typedef struct part_list {
-  tn_compilation c;
-  const char *path;
-  tn_blob *out;
-} part_list;
-
-static tn_status part_list_inside(tn_ctx *ctx, void *arg) {
-  part_list *l = arg;
-  tn_error err = {0};
-  tn_file *file = NULL;
-  tn_manifest m;
-  tn_text t;
-  ctx->file = tn_ctx_namez(ctx, l->path);
-  tn_vec_push(&ctx->arena, &ctx->files, NULL);
-  if (tn_file_map(tn_allocator_system(), l->path, &file, &err) != TN_OK)
-    return tn_fail(ctx, err.status, (tn_loc){0}, "%s", err.text);
-  ctx->files.at[ctx->files.n - 1] = file;
-  TN_TRY(tn_manifest_read(ctx, file->bytes, &m));
-  tn_text_init(&t, &ctx->arena);
-  for (size_t i = 0; i < m.parts.n; i++) tn_text_printf(&t, "%s\n", m.parts.at[i].file);
-  return tn_blob_copy((tn_str){tn_text_z(&t), t.len}, l->out);
-}
-
-tn_status tn_tool_parts(const char *path, tn_blob *out, tn_report **out_report) {
-  part_list l = {.path = path, .out = out};
-  *out = (tn_blob){0};
-  tn_status status = tn_ctx_init(&l.c.ctx, tn_allocator_system(), &l.c.error);
-  if (status == TN_OK) status = tn_ctx_run(&l.c.ctx, part_list_inside, &l);
-  if (status == TN_OOM) status = tn_error_set(&l.c.error, TN_OOM, "out of memory");
-  if (out_report) *out_report = tn_compilation_report(&l.c);
-  tn_compilation_drop(&l.c);
-  return status;
 }

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "base/scan.h"
+#include "driver/split.h"
 
 enum { MANIFEST_DEPTH = 32, MANIFEST_VERSION = 1 };
 #define MANIFEST_FORMAT "tenon-parts"
@@ -20,19 +21,14 @@ typedef struct manifest_writer {
   tn_text text;
 } manifest_writer;
 
-static void manifest_string(manifest_writer *w, const char *before, const char *z) {
-  tn_text_addz(&w->text, before);
-  tn_text_json(&w->text, tn_str_of(z));
-}
-
 static void manifest_ports(manifest_writer *w, const char *key, const tn_onnx_part_port *ports, uint32_t n) {
   tn_text_printf(&w->text, "\"%s\": [", key);
   for (uint32_t i = 0; i < n; i++) {
     tn_text type;
     tn_text_init(&type, &w->ctx->arena);
     tn_type_print(w->syms, &type, ports[i].type);
-    manifest_string(w, i ? ", {\"name\": " : "{\"name\": ", ports[i].name);
-    manifest_string(w, ", \"type\": ", tn_text_z(&type));
+    tn_split_json_text(&w->text, i ? ", {\"name\": " : "{\"name\": ", ports[i].name);
+    tn_split_json_text(&w->text, ", \"type\": ", tn_text_z(&type));
     tn_text_addz(&w->text, "}");
   }
   tn_text_addz(&w->text, "]");
@@ -53,14 +49,9 @@ static void manifest_after(manifest_writer *w, uint32_t part) {
 static void manifest_part(manifest_writer *w, uint32_t i) {
   const tn_part *part = &w->plan->parts[i];
   const tn_onnx_part *p = &w->parts->parts[i];
-  manifest_string(w, i ? ",\n  {\"name\": " : "\n  {\"name\": ", part->name);
-  manifest_string(w, ", \"file\": ", tn_arena_printf(&w->ctx->arena, "%s.onnx", part->name));
-  manifest_string(w, ", \"kind\": ", tn_part_kind_name(part->kind));
-  manifest_string(w, ", \"engine\": ", part->engine);
-  if (part->stage == TN_NO_STAGE)
-    tn_text_addz(&w->text, ", \"stage\": null");
-  else
-    tn_text_printf(&w->text, ", \"stage\": %d", (int)part->stage);
+  tn_split_json_text(&w->text, i ? ",\n  {\"name\": " : "\n  {\"name\": ", part->name);
+  tn_split_json_text(&w->text, ", \"file\": ", tn_arena_printf(&w->ctx->arena, "%s.onnx", part->name));
+  tn_split_json_part(&w->text, part);
   manifest_after(w, i);
   tn_text_addz(&w->text, ",\n   ");
   manifest_ports(w, "inputs", p->inputs, p->n_inputs);
@@ -74,7 +65,7 @@ static void manifest_print(manifest_writer *w) {
   manifest_ports(w, "inputs", w->parts->inputs, w->parts->n_inputs);
   tn_text_addz(&w->text, ",\n ");
   manifest_ports(w, "outputs", w->parts->outputs, w->parts->n_outputs);
-  manifest_string(w, ",\n \"weights\": ", w->parts->n_weights ? TN_MANIFEST_WEIGHTS : "");
+  tn_split_json_text(&w->text, ",\n \"weights\": ", w->parts->n_weights ? TN_MANIFEST_WEIGHTS : "");
   tn_text_addz(&w->text, ",\n \"parts\": [");
   for (uint32_t i = 0; i < w->parts->n_parts; i++) manifest_part(w, i);
   tn_text_addz(&w->text, "]}\n");
@@ -260,10 +251,8 @@ tn_status tn_manifest_join(tn_ctx *ctx, const tn_manifest *m, const char *dir, t
   for (size_t i = 0; i < m->parts.n; i++) {
     tn_error err = {0};
     tn_file *file = NULL;
-    tn_vec_push(&ctx->arena, &ctx->files, NULL); /* room first: a mapped file must not be lost when memory ends */
-    if (tn_file_map_inside(ctx->arena.allocator, dir, m->parts.at[i].file, &file, &err) != TN_OK)
+    if (tn_ctx_map(ctx, dir, m->parts.at[i].file, &file, &err) != TN_OK)
       return tn_fail(ctx, err.status, (tn_loc){.kind = "file", .name = m->parts.at[i].file}, "%s", err.text);
-    ctx->files.at[ctx->files.n - 1] = file;
     models[i] = file->bytes;
   }
   return tn_onnx_join_parts(ctx, models, m->parts.n, m->inputs.at, m->inputs.n, m->outputs.at, m->outputs.n, out);

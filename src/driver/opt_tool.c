@@ -63,17 +63,12 @@ tn_status tn_tool_opt(const char *path, const tn_tool_opt_options *o, tn_blob *o
   tn_compilation c;
   *out = (tn_blob){0};
   if (!o) o = &defaults;
-  tn_error err = {0};
-  if (o->size != sizeof *o) {
-    tn_status status =
-        tn_error_set(&err, TN_INVALID, "tn_tool_opt_options.size is %zu, expected %zu", o->size, sizeof *o);
-    (void)status;
-    return tn_report_error(out_report, &err);
-  }
-  if (o->list_passes) {
-    if (opt_list(out) != TN_OK) err = (tn_error){.status = TN_OOM, .text = "out of memory"};
-    return tn_report_error(out_report, &err);
-  }
+  if (o->size != sizeof *o)
+    return tn_report_failure(out_report, TN_INVALID, "tn_tool_opt_options.size is %zu, expected %zu", o->size,
+                             sizeof *o);
+  if (o->list_passes)
+    return opt_list(out) == TN_OK ? tn_report_error(out_report, &(tn_error){0})
+                                  : tn_report_failure(out_report, TN_OOM, "out of memory");
   const tn_compile_request q = {.allocator = tn_allocator_system(),
                                 .path = path,
                                 .options = o->compile,

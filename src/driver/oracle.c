@@ -203,7 +203,7 @@ tn_status tn_oracle_create(const char *path, const tn_compile_options *o, const 
   tn_oracle *oracle = tn_alloc(tn_allocator_system(), sizeof *oracle);
   *out = NULL;
   *out_session = NULL;
-  if (!oracle) return tn_report_error(out_report, &(tn_error){.status = TN_OOM, .text = "out of memory"});
+  if (!oracle) return tn_report_failure(out_report, TN_OOM, "out of memory");
   memset(oracle, 0, sizeof *oracle);
   const tn_status status = oracle_start(oracle, path, o, so, out_report);
   if (status != TN_OK) {

@@ -1,7 +1,8 @@
-/* Parts of a model in memory: listed, taken out, put in, compiled together. */
+/* Parts of a model in memory: listed, taken out, put in, compiled together; and those of a manifest, by name. */
 #include "onnx/parts.h"
+#include "driver/manifest.h"
 #include "driver/report.h"
-#include "driver/split_picture.h"
+#include "driver/split.h"
 
 typedef struct parts_own parts_own;
 
@@ -47,7 +48,7 @@ static parts_entry parts_entry_of(const tn_partition_set *s, const tn_part *part
   return (parts_entry){.info = {.name = part->name,
                                 .kind = tn_part_kind_name(part->kind),
                                 .engine = part->engine,
-                                .stage = part->stage == TN_NO_STAGE ? -1 : part->stage,
+                                .stage = part->stage,
                                 .n_nodes = as->n_nodes,
                                 .n_inputs = as->n_inputs,
                                 .n_outputs = as->n_outputs,
@@ -79,15 +80,11 @@ static tn_status parts_inside(tn_ctx *ctx, void *arg) {
   return parts_list(&p->c, p, p->o);
 }
 
-static tn_status parts_no_memory(tn_report **out_report) {
-  return tn_report_error(out_report, &(tn_error){.status = TN_OOM, .text = "out of memory"});
-}
-
 tn_status tn_parts_create(const char *path, const tn_tool_split_options *o, tn_parts **out, tn_report **out_report) {
   const tn_allocator a = tn_allocator_system();
   tn_parts *p = tn_alloc(a, sizeof *p);
   *out = NULL;
-  if (!p) return parts_no_memory(out_report);
+  if (!p) return tn_report_failure(out_report, TN_OOM, "out of memory");
   memset(p, 0, sizeof *p);
   const tn_compile_request q = {
       .allocator = a, .path = path, .options = o->compile, .stop_after = "infer", .max_edits = -1, .gear = o->gear};
@@ -139,12 +136,7 @@ tn_status tn_parts_output(const tn_parts *p, size_t i, size_t j, tn_part_port *o
 
 tn_status tn_parts_remove(tn_parts *p, const char *name, tn_report **out_report) {
   const size_t i = tn_parts_find(p, name);
-  tn_error err = {0};
-  if (i == p->entries.n) {
-    const tn_status status = tn_error_set(&err, TN_INVALID, "there is no part '%.200s'", name);
-    (void)status;
-    return tn_report_error(out_report, &err);
-  }
+  if (i == p->entries.n) return tn_report_failure(out_report, TN_INVALID, "there is no part '%.200s'", name);
   parts_entry_drop(&p->entries.at[i]);
   memmove(&p->entries.at[i], &p->entries.at[i + 1], (p->entries.n - i - 1) * sizeof p->entries.at[0]);
   p->entries.n--;
@@ -226,14 +218,10 @@ static tn_status parts_read(parts_addition *q, const char *name, const void *mod
 }
 
 tn_status tn_parts_add(tn_parts *p, const char *name, const void *model, size_t bytes, tn_report **out_report) {
-  tn_error err = {0};
-  if (tn_parts_find(p, name) != p->entries.n) {
-    const tn_status status = tn_error_set(&err, TN_INVALID, "there is a part '%.200s' already", name);
-    (void)status;
-    return tn_report_error(out_report, &err);
-  }
+  if (tn_parts_find(p, name) != p->entries.n)
+    return tn_report_failure(out_report, TN_INVALID, "there is a part '%.200s' already", name);
   parts_addition q = {.p = p, .own = tn_alloc(tn_allocator_system(), sizeof *q.own)};
-  if (!q.own) return parts_no_memory(out_report);
+  if (!q.own) return tn_report_failure(out_report, TN_OOM, "out of memory");
   memset(q.own, 0, sizeof *q.own);
   const tn_status status = parts_read(&q, name, model, bytes);
   if (out_report) *out_report = tn_compilation_report(&q.own->c);
@@ -289,5 +277,39 @@ tn_status tn_parts_compile(const tn_parts *p, const tn_compile_options *o, tn_pr
     *out_report = tn_compilation_report(&c);
   }
   tn_compilation_drop(&c);
+  return status;
+}
+
+/* --- the parts of a manifest --- */
+
+typedef struct part_list {
+  tn_compilation c;
+  const char *path;
+  tn_blob *out;
+} part_list;
+
+static tn_status part_list_inside(tn_ctx *ctx, void *arg) {
+  part_list *l = arg;
+  tn_error err = {0};
+  tn_file *file = NULL;
+  tn_manifest m;
+  tn_text t;
+  ctx->file = tn_ctx_namez(ctx, l->path);
+  if (tn_ctx_map(ctx, NULL, l->path, &file, &err) != TN_OK)
+    return tn_fail(ctx, err.status, (tn_loc){0}, "%s", err.text);
+  TN_TRY(tn_manifest_read(ctx, file->bytes, &m));
+  tn_text_init(&t, &ctx->arena);
+  for (size_t i = 0; i < m.parts.n; i++) tn_text_printf(&t, "%s\n", m.parts.at[i].file);
+  return tn_blob_copy((tn_str){tn_text_z(&t), t.len}, l->out);
+}
+
+tn_status tn_tool_parts(const char *path, tn_blob *out, tn_report **out_report) {
+  part_list l = {.path = path, .out = out};
+  *out = (tn_blob){0};
+  tn_status status = tn_ctx_init(&l.c.ctx, tn_allocator_system(), &l.c.error);
+  if (status == TN_OK) status = tn_ctx_run(&l.c.ctx, part_list_inside, &l);
+  if (status == TN_OOM) status = tn_error_set(&l.c.error, TN_OOM, "out of memory");
+  if (out_report) *out_report = tn_compilation_report(&l.c);
+  tn_compilation_drop(&l.c);
   return status;
 }

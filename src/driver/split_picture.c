@@ -1,5 +1,5 @@
 /* Parts as a drawing. */
-#include "driver/split_picture.h"
+#include "driver/split.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* `tenon split`: the parts of a model as a table or JSON, and the graph with its parts as calls. */
 #include "driver/manifest.h"
 #include "driver/report.h"
-#include "driver/split_picture.h"
+#include "driver/split.h"
 #include "driver/tool.h"
 #include "ir/text.h"
 #include "pass/split.h"
@@ -79,9 +79,18 @@ static void split_put_text(const split_tool *s, tn_text *t) {
 
 /* --- JSON --- */
 
-static void split_json_name(tn_text *t, const char *before, const char *name) {
+void tn_split_json_text(tn_text *t, const char *before, const char *z) {
   tn_text_addz(t, before);
-  tn_text_json(t, tn_str_of(name));
+  tn_text_json(t, tn_str_of(z));
+}
+
+void tn_split_json_part(tn_text *t, const tn_part *part) {
+  tn_split_json_text(t, ", \"kind\": ", tn_part_kind_name(part->kind));
+  tn_split_json_text(t, ", \"engine\": ", part->engine);
+  if (part->stage == TN_NO_STAGE)
+    tn_text_addz(t, ", \"stage\": null");
+  else
+    tn_text_printf(t, ", \"stage\": %d", (int)part->stage);
 }
 
 static void split_json_values(const split_tool *s, tn_text *t, const char *label, tn_value *const *v, uint32_t n) {
@@ -90,10 +99,10 @@ static void split_json_values(const split_tool *s, tn_text *t, const char *label
     tn_text type;
     tn_text_init(&type, &s->ctx->arena);
     tn_type_print(s->set->graph->syms, &type, &v[i]->type);
-    split_json_name(t, i ? ", {\"name\": " : "{\"name\": ", v[i]->name);
-    split_json_name(t, ", \"type\": ", tn_text_z(&type));
+    tn_split_json_text(t, i ? ", {\"name\": " : "{\"name\": ", v[i]->name);
+    tn_split_json_text(t, ", \"type\": ", tn_text_z(&type));
     const tn_sym bytes = tn_split_bytes(s->set, v[i]);
-    if (bytes) split_json_name(t, ", \"bytes\": ", tn_sym_text(s->set->graph->syms, bytes));
+    if (bytes) tn_split_json_text(t, ", \"bytes\": ", tn_sym_text(s->set->graph->syms, bytes));
     tn_text_addz(t, "}");
   }
   tn_text_addz(t, "]");
@@ -130,34 +139,29 @@ static void split_json_conditions(const split_tool *s, tn_text *t, const tn_part
   for (const char *before = ""; any && at; at = s->next_check[at - 1], before = ", ") {
     const tn_check *check = &s->set->graph->checks.at[at - 1];
     tn_text_addz(t, before);
-    split_json_name(t, "{\"expr\": ", tn_sym_text(s->set->graph->syms, check->condition));
-    split_json_name(t, ", \"why\": ", check->text);
+    tn_split_json_text(t, "{\"expr\": ", tn_sym_text(s->set->graph->syms, check->condition));
+    tn_split_json_text(t, ", \"why\": ", check->text);
     tn_text_addz(t, "}");
   }
   tn_text_addz(t, "]");
 }
 
 static void split_json_part(const split_tool *s, tn_text *t, const tn_part *part) {
-  split_json_name(t, "{\"name\": ", part->name);
-  split_json_name(t, ", \"kind\": ", tn_part_kind_name(part->kind));
-  split_json_name(t, ", \"engine\": ", part->engine);
-  if (part->stage == TN_NO_STAGE)
-    tn_text_addz(t, ", \"stage\": null");
-  else
-    tn_text_printf(t, ", \"stage\": %d", (int)part->stage);
-  split_json_name(t, ", \"reason\": ", part->reason);
+  tn_split_json_text(t, "{\"name\": ", part->name);
+  tn_split_json_part(t, part);
+  tn_split_json_text(t, ", \"reason\": ", part->reason);
   tn_text_addz(t, ", \"nodes\": [");
   for (uint32_t i = 0; i < part->n_nodes; i++) {
     const tn_node *node = part->nodes[i];
-    split_json_name(t, i ? ", {\"name\": " : "{\"name\": ", split_node_name(node));
+    tn_split_json_text(t, i ? ", {\"name\": " : "{\"name\": ", split_node_name(node));
     tn_text_printf(t, ", \"id\": %u", node->id);
-    split_json_name(t, ", \"op\": ", node->loc.op ? node->loc.op : node->op->name);
-    split_json_name(t, ", \"kind\": ", tn_part_kind_name((tn_part_kind)s->set->kind_of[node->id]));
-    split_json_name(t, ", \"why\": ", tn_part_why(s->set, node));
-    if (s->set->refused[node->id]) split_json_name(t, ", \"refused\": ", s->set->refused[node->id]);
+    tn_split_json_text(t, ", \"op\": ", node->loc.op ? node->loc.op : node->op->name);
+    tn_split_json_text(t, ", \"kind\": ", tn_part_kind_name((tn_part_kind)s->set->kind_of[node->id]));
+    tn_split_json_text(t, ", \"why\": ", tn_part_why(s->set, node));
+    if (s->set->refused[node->id]) tn_split_json_text(t, ", \"refused\": ", s->set->refused[node->id]);
     const tn_part_composite *c = s->set->composite_of[node->id];
     if (c) {
-      split_json_name(t, ", \"composite\": {\"name\": ", c->name);
+      tn_split_json_text(t, ", \"composite\": {\"name\": ", c->name);
       tn_text_printf(t, ", \"first\": %u}", c->nodes[0]->id);
     }
     tn_text_addz(t, "}");
@@ -166,7 +170,7 @@ static void split_json_part(const split_tool *s, tn_text *t, const tn_part *part
   split_json_values(s, t, "inputs", part->inputs, part->n_inputs);
   split_json_values(s, t, "outputs", part->outputs, part->n_outputs);
   const tn_sym flops = tn_split_part_flops(s->set, part);
-  split_json_name(t, ", \"flops\": ", tn_sym_text(s->set->graph->syms, flops));
+  tn_split_json_text(t, ", \"flops\": ", tn_sym_text(s->set->graph->syms, flops));
   split_json_conditions(s, t, part);
   tn_text_addz(t, "}");
 }
@@ -175,8 +179,8 @@ static void split_put_json(const split_tool *s, tn_text *t) {
   tn_text_addz(t, "{\"graphs\": [");
   for (size_t i = 0; i < s->set->regions.n; i++) {
     const tn_partition *p = &s->set->regions.at[i];
-    split_json_name(t, i ? ",\n {\"name\": " : "\n {\"name\": ", p->region->name);
-    split_json_name(t, ", \"owner\": ", p->region->owner ? split_node_name(p->region->owner) : "");
+    tn_split_json_text(t, i ? ",\n {\"name\": " : "\n {\"name\": ", p->region->name);
+    tn_split_json_text(t, ", \"owner\": ", p->region->owner ? split_node_name(p->region->owner) : "");
     tn_text_addz(t, ", \"parts\": [");
     for (uint32_t k = 0; k < p->n_parts; k++) {
       tn_text_addz(t, k ? ",\n  " : "\n  ");
@@ -207,14 +211,11 @@ static tn_status split_mode(split_tool *s) {
                  "'%.100s' is not paths, known-first or order", s->o->mode);
 }
 
-/* Mapped until the context goes. */
 static tn_status split_map(split_tool *s, const char *path, tn_str *out) {
   tn_error err = {0};
   tn_file *file = NULL;
-  tn_vec_push(&s->ctx->arena, &s->ctx->files, NULL); /* room first: a mapped file must not be lost when memory ends */
-  if (tn_file_map(tn_allocator_system(), path, &file, &err) != TN_OK)
+  if (tn_ctx_map(s->ctx, NULL, path, &file, &err) != TN_OK)
     return tn_fail(s->ctx, err.status, (tn_loc){0}, "%s", err.text);
-  s->ctx->files.at[s->ctx->files.n - 1] = file;
   *out = (tn_str){(const char *)file->bytes.ptr, file->bytes.len};
   return TN_OK;
 }
@@ -338,14 +339,10 @@ static tn_status split_inside(tn_compilation *c, void *arg) {
 
 tn_status tn_tool_split(const char *path, const tn_tool_split_options *o, tn_blob *out, tn_report **out_report) {
   tn_compilation c;
-  tn_error err = {0};
   *out = (tn_blob){0};
-  if (o->size != sizeof *o) {
-    const tn_status status =
-        tn_error_set(&err, TN_INVALID, "tn_tool_split_options.size is %zu, expected %zu", o->size, sizeof *o);
-    (void)status;
-    return tn_report_error(out_report, &err);
-  }
+  if (o->size != sizeof *o)
+    return tn_report_failure(out_report, TN_INVALID, "tn_tool_split_options.size is %zu, expected %zu", o->size,
+                             sizeof *o);
   const tn_compile_request q = {.allocator = tn_allocator_system(),
                                 .path = path,
                                 .options = o->compile,

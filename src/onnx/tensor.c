@@ -140,17 +140,14 @@ static tn_status tensor_open(tn_onnx_source *src, const char *location, tn_loc l
     return tn_fail(ctx, TN_INVALID, loc, "external data '%s': the model was not read from a file", location);
   tn_error err = {0};
   tn_file *f = NULL;
-  tn_vec_push(&ctx->arena, &ctx->files, NULL); /* room first: nothing may jump away while only we hold the file */
-  const tn_status status = tn_file_map_inside(ctx->arena.allocator, src->dir, location, &f, &err);
+  const tn_status status = tn_ctx_map(ctx, src->dir, location, &f, &err);
   if (status != TN_OK) {
-    ctx->files.n--;
     if (status == TN_OOM) return TN_OOM;
     const char *text = tn_arena_printf(&ctx->arena, "external data '%s': %s", location, err.text);
     if (status != TN_IO || !missing) return tn_fail(ctx, status, loc, "%s", text);
     *missing = text;
     return TN_OK;
   }
-  ctx->files.at[ctx->files.n - 1] = f;
   tn_map_set_ptr(&ctx->arena, &src->files, location, f);
   *out = f;
   return TN_OK;
