@@ -113,7 +113,8 @@ def choices(g, kind):
     transform, taken = g.attrs.get("coordinate_transformation_mode", "half_pixel"), []
     for i, (n, scale, length) in enumerate(zip(*resized(g, kind))):
         x, half = np.arange(int(length + 0.5), dtype=kind), kind(0.5)
-        p = {"asymmetric": lambda: x / scale, "align_corners": lambda: x * (n - 1) / max(length - 1, kind(1))}.get(transform, lambda: (x + half) / scale - half)()
+        p = {"asymmetric": lambda: x / scale, "align_corners": lambda: x * (n - 1) / max(length - 1, kind(1)),
+             "tf_half_pixel_for_nn": lambda: (x + half) / scale, "half_pixel_symmetric": lambda: n / 2 * (1 - np.floor(length + half) / length) + (x + half) / scale - half}.get(transform, lambda: (x + half) / scale - half)()
         if transform == "tf_crop_and_resize":
             start, end = (a[i] for a in np.split(of(g, "x1").astype(kind), 2))
             p = start * (n - 1) + x * (end - start) * (n - 1) / max(length - 1, kind(1))

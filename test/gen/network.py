@@ -257,7 +257,8 @@ def resize(g):
         g.x(value=scales)
         return
     g.attr(mode=mode)
-    transform = g.pick(["half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel", "tf_crop_and_resize" if number else "asymmetric"])
+    some = ["half_pixel_symmetric"] if g.v >= 19 else ["tf_half_pixel_for_nn"] if g.v < 13 and mode == "nearest" else []
+    transform = g.pick(["half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel", "tf_crop_and_resize" if number else "asymmetric", *some])
     g.attr(coordinate_transformation_mode=transform)
     if mode == "nearest":
         g.attr(nearest_mode=g.pick(["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"]))

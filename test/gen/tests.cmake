@@ -1,6 +1,6 @@
 # A fixed set of draws over a few operators of each family; doc/testing.md has the run over everything.
 set(ops "")
-foreach(op Add Concat Conv Softmax TopK StringSplit LabelEncoder GatherBlockQuantized)
+foreach(op Add Concat Conv Resize Softmax TopK StringSplit LabelEncoder GatherBlockQuantized)
   list(APPEND ops --op ${op})
 endforeach()
 tn_python_test(gen/differential ${PROJECT_SOURCE_DIR}/test/gen/differential.py ${ops} --draws 1)

@@ -1,0 +1,219 @@
+"""Resize, Upsample and GridSample in float64, from the formulas of the standard: the judge of every draw of them, beside
+those that exist elsewhere.
+
+Where a position lies on the edge between two elements, float32 (in which Tenon and ONNX Runtime count positions) may fall
+on either side. So a judge here gives several answers: one for every choice of the axes between positions a few roundings
+lower and higher. Each element must agree with one of them; away from such edges they are the same."""
+import itertools
+
+import numpy as np
+
+ROUNDINGS = 16 * 2.0**-23  # of a position, for each element of its axis
+
+
+def cubic(d, a):
+    d = np.abs(d)
+    return np.where(d <= 1, ((a + 2) * d - (a + 3)) * d * d + 1, np.where(d < 2, ((a * d - 5 * a) * d + 8 * a) * d - 4 * a, 0.0))
+
+
+def linear(d):
+    return np.maximum(0.0, 1 - np.abs(d))
+
+
+# --- Resize ---
+
+def lengths(scale, size):
+    """The length of a result before rounding, and after."""
+    exact = size * scale
+    return exact, int(np.floor(np.float32(size) * np.float32(scale)))
+
+
+def axes_of(attrs, shape, scales, sizes, roi):
+    """(length, scale, exact length of the result, its length, start, end) of every axis."""
+    axes = [a % len(shape) for a in attrs.get("axes", range(len(shape)))]
+    table = [(n, 1.0, float(n), n, 0.0, 1.0) for n in shape]
+    roi = None if roi is None else roi.astype("f8")
+    policy = attrs.get("keep_aspect_ratio_policy", "stretch")
+    common = None
+    if sizes is not None and policy != "stretch":
+        common = (min if policy == "not_larger" else max)(s / shape[a] for s, a in zip(sizes, axes))
+    for i, a in enumerate(axes):
+        start, end = (roi[i], roi[len(axes) + i]) if roi is not None else (0.0, 1.0)
+        if common is not None:
+            exact = common * shape[a]
+            table[a] = (shape[a], common, exact, int(np.floor(np.float32(exact) + np.float32(0.5))), start, end)
+        elif sizes is not None:
+            table[a] = (shape[a], sizes[i] / shape[a], float(sizes[i]), int(sizes[i]), start, end)
+        else:
+            table[a] = (shape[a], float(scales[i]), *lengths(float(scales[i]), shape[a]), start, end)
+    return table
+
+
+def positions(transform, axis):
+    n, scale, exact, out, start, end = axis
+    x = np.arange(out, dtype="f8")
+    if transform == "asymmetric":
+        return x / scale
+    if transform == "tf_half_pixel_for_nn":
+        return (x + 0.5) / scale
+    if transform == "align_corners":  # by the exact length, as ONNX's cases have it
+        return x * (n - 1) / (exact - 1) if out > 1 else np.zeros(out)
+    if transform == "tf_crop_and_resize":
+        return start * (n - 1) + x * (end - start) * (n - 1) / (exact - 1) if out > 1 else np.full(out, 0.5 * (start + end) * (n - 1))
+    if transform == "pytorch_half_pixel" and out <= 1:
+        return np.zeros(out)
+    half = (x + 0.5) / scale - 0.5
+    return half + n / 2 * (1 - out / exact) if transform == "half_pixel_symmetric" else half
+
+
+ROUND = {"round_prefer_floor": lambda p: np.ceil(p - 0.5), "round_prefer_ceil": lambda p: np.floor(p + 0.5), "floor": np.floor, "ceil": np.ceil}
+
+
+def matrix(p, axis, attrs, mode):
+    """Weights [out, n] of the elements of an axis at positions p."""
+    n, scale = axis[:2]
+    weights = np.zeros((len(p), n))
+    if mode == "nearest":
+        weights[np.arange(len(p)), np.clip(attrs["round"](p), 0, n - 1).astype(int)] = 1
+        return weights
+    stretch = min(1.0, scale) if attrs.get("antialias") else 1.0
+    reach = int(np.ceil((1 if mode == "linear" else 2) / stretch)) + 1
+    for row, at in zip(weights, p):
+        taps = np.arange(np.floor(at) - reach, np.floor(at) + reach + 1)
+        w = linear((taps - at) * stretch) if mode == "linear" else cubic((taps - at) * stretch, attrs.get("cubic_coeff_a", -0.75))
+        if attrs.get("exclude_outside"):
+            w = np.where((taps < 0) | (taps >= n), 0.0, w)
+        np.add.at(row, np.clip(taps, 0, n - 1).astype(int), w / w.sum())
+    return weights
+
+
+def resize(it, operands):
+    """The answers of one of Resize's or Upsample's versions."""
+    x, attrs = operands[0], dict(it.attrs)
+    at = lambda i: operands[i] if i < len(operands) and operands[i] is not None and operands[i].size else None
+    mode, transform = attrs.get("mode", "nearest"), attrs.get("coordinate_transformation_mode", "half_pixel")
+    attrs["round"] = ROUND[attrs.get("nearest_mode", "round_prefer_floor")]
+    if it.op == "Upsample" or it.v < 11:
+        table = axes_of({}, x.shape, at(1) if at(1) is not None else np.float32(attrs["scales"]), None, None)
+        transform = "asymmetric"
+    else:
+        table = axes_of(attrs, x.shape, at(2), at(3), at(1) if transform == "tf_crop_and_resize" else None)
+    cropped, choices = transform == "tf_crop_and_resize", []
+    for axis in table:
+        if it.v < 11:  # ONNX's cases of opset 10 round up where an axis shrinks
+            attrs["round"] = np.ceil if axis[1] < 1 else np.floor
+        p, choice = positions(transform, axis), []
+        for shift in (-1, 0, 1) if (mode == "nearest" or cropped) and axis[1:] != (1.0, float(axis[0]), axis[0], 0.0, 1.0) else (0,):
+            q = p + shift * ROUNDINGS * max(1, axis[0])
+            choice.append((matrix(q, axis, attrs, mode), cropped & ((q < 0) | (q > axis[0] - 1))))
+        choices.append([c for i, c in enumerate(choice) if not any(all(map(np.array_equal, c, o)) for o in choice[:i])])
+    wide = x.astype("c16" if x.dtype.kind == "c" else "f8") if x.dtype.kind not in "OUS" else None
+    for chosen in itertools.product(*choices):
+        y, outside = wide, np.zeros((), bool)
+        if wide is None:
+            yield x[np.ix_(*(w.argmax(axis=1) for w, _ in chosen))]
+            continue
+        for a, (weights, off) in enumerate(chosen):
+            y = np.moveaxis(np.tensordot(weights, y, (1, a)), 0, a)
+            outside = outside | off.reshape([-1 if i == a else 1 for i in range(x.ndim)])
+        yield np.where(outside, attrs.get("extrapolation_value", 0.0), y)
+
+
+# --- GridSample ---
+
+def reflect(p, low, high):
+    """p folded back at low and high until it lies between them."""
+    if high <= low:
+        return np.full_like(p, low)
+    turn = np.mod(p - low, 2 * (high - low))
+    return low + np.minimum(turn, 2 * (high - low) - turn)
+
+
+def pixel(i, n, padding, edge):
+    """(the element that integer position i reads, whether there is one)"""
+    inside = (i >= 0) & (i <= n - 1)
+    if padding == "reflection":
+        i = np.where(inside, i, reflect(i, -edge, n - 1 + edge))
+    return np.clip(i, 0, n - 1).astype(int), inside | (padding != "zeros")
+
+
+def taps_of(p, n, mode, padding, edge):
+    """[(weights, elements)] of positions p."""
+    if mode == "nearest":
+        p = np.rint(p)
+    out = (p < -edge) | (p > n - 1 + edge)
+    if padding == "border" and mode != "cubic":
+        p = np.clip(p, 0, n - 1)
+    if padding == "reflection":
+        p = np.where(out, reflect(p, -edge, n - 1 + edge), p)
+    base, taps = np.floor(p), []
+    for i in {"nearest": (0,), "linear": (0, 1), "cubic": (-1, 0, 1, 2)}[mode]:
+        at, there = pixel(base + i, n, padding, edge)
+        w = 1.0 if mode == "nearest" else linear(base + i - p) if mode == "linear" else cubic(base + i - p, -0.75)
+        taps.append((np.where(there, w, 0.0), at))
+    return taps
+
+
+def grid_sample(it, operands):
+    x, grid = operands[0], operands[1].astype("f8")
+    mode = it.attrs.get("mode", "linear").removeprefix("bi")
+    padding, align, sizes = it.attrs.get("padding_mode", "zeros"), it.attrs.get("align_corners", 0), x.shape[2:]
+    wide = None if x.dtype.kind in "OUS" else x.astype("c16" if x.dtype.kind == "c" else "f8")
+    choices = []
+    for a, n in enumerate(sizes):
+        v = grid[..., len(sizes) - 1 - a]
+        p = (v + 1) / 2 * (n - 1) if align else ((v + 1) * n - 1) / 2
+        near = ROUNDINGS * n
+        choices.append([taps_of(p + s * near, n, mode, padding, 0.0 if align else 0.5) for s in ((-1, 1) if mode == "nearest" else (0,))])
+    images = np.arange(x.shape[0]).reshape([-1] + [1] * len(sizes))
+    for chosen in itertools.product(*choices):
+        total = np.zeros(grid.shape[:-1] + x.shape[1:2], object if wide is None else wide.dtype)
+        for taps in itertools.product(*chosen):
+            weight = np.prod(np.broadcast_arrays(*(w for w, _ in taps)), axis=0)
+            at = (images, slice(None), *(i for _, i in taps))
+            if wide is None:
+                total = np.where(weight[..., None] != 0, x[at], "")
+            else:
+                total = total + weight[..., None] * wide[at]
+        yield np.moveaxis(total, -1, 1)
+
+
+JUDGES = {"Resize": resize, "Upsample": resize, "GridSample": grid_sample}
+
+
+def operands_of(it):
+    """The values of the operands, in order; None for what is left out."""
+    held = {**it.inputs, **it.constants}
+    return [None if not n else held[n] if n in held else held[n + "_wide"] for n in it.operands]
+
+
+def answers(it):
+    with np.errstate(all="ignore"):
+        return list(JUDGES[it.op](it, operands_of(it)))
+
+
+def agrees(got, want, near):
+    """Which elements of got are one answer's."""
+    if got.dtype.kind in "OUS":
+        return got == want
+    if got.dtype.kind == "b":
+        return (got == (want != 0)) | (np.abs(want) <= near)
+    if got.dtype.kind in "iu":
+        # Fractions are cut, and one next to an integer falls on either side. What the type cannot hold is undefined; Tenon takes the limit.
+        wide, info = got.astype("f8"), np.iinfo(got.dtype)
+        return np.logical_or.reduce([wide == np.clip(np.trunc(want + s), info.min, info.max) for s in (-near, near)])
+    return (got == want) | (np.abs(got - want) <= near) | (np.isnan(got) & np.isnan(want))
+
+
+def difference(it, got, units, epsilon):
+    """None, or how a result is unlike every answer. units: as judge.difference's."""
+    ok, wants = np.zeros(got.shape, bool), answers(it)
+    for want in wants:
+        if want.shape != got.shape:
+            return "shape %s, expected %s" % (got.shape, want.shape)
+        scale = 1.0 if want.dtype.kind in "OUS" or not want.size else max(1.0, np.abs(want).max())
+        ok |= agrees(got, want, units * (2.0**-23 if got.dtype.kind in "iub" else max(epsilon, 2.0**-23)) * scale)
+    if ok.all():
+        return None
+    at = tuple(np.argwhere(~ok)[0])
+    return "element %s of %s is %s, expected %s; %d of %d differ" % (list(map(int, at)), list(ok.shape), got[at], sorted({str(w[at]) for w in wants}), int((~ok).sum()), ok.size)
