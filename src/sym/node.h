@@ -138,7 +138,18 @@ tn_sym tn_poly_node_merged(tn_poly *p);  /* of a poly that is in normal form alr
 bool tn_poly_negative(const tn_poly *p); /* would its negation be the nicer one? Exactly one of p, -p is negative */
 int64_t tn_poly_content(const tn_poly *p, bool with_constant); /* gcd of the coefficients */
 
+size_t tn_poly_n_negative(const tn_poly *p);
+void tn_poly_push_times(tn_poly *p, tn_sym mono, tn_sym e, int64_t coef); /* p += coef * mono * e, as it is */
+
+/* pair.c: halves and remainders in one of their spellings */
+void tn_poly_pair(tn_poly *p);
+bool tn_poly_spell_out(tn_poly *p); /* merged, with x // k and x // 2 alone; false where that would be too long */
+
 /* product.c */
+size_t tn_sym_factors(const tn_sym *mono, const tn_sym **out); /* none of 1; *out may be `mono` itself */
+bool tn_sym_has_factor(tn_sym mono, tn_sym atom);
+tn_sym tn_sym_mono_mul(tn_symtab *t, tn_sym a, tn_sym b);
+tn_sym tn_sym_mono_div(tn_symtab *t, tn_sym a, tn_sym b); /* NULL where b does not divide a */
 tn_sym tn_sym_product(tn_symtab *t, const tn_sym *factors, size_t n);
 /* num == q * den exactly; false when it does not divide as polynomials. */
 bool tn_poly_divide(const tn_poly *num, const tn_poly *den, tn_poly *q);

@@ -1,9 +1,4 @@
-/* Sums: k + sum of coef * mono, and their one normal form.
- *
- * Like terms are collected. Beyond that, x % k is x - k * (x // k), and x // 2 + (x + 1) // 2 is x, so a sum has
- * several spellings. The normal form is found in two steps: first every x % k and (x + 1) // 2 is written through x //
- * k and x // 2, which leaves one spelling; from there each x // k, largest first, is replaced by its partner where that
- * makes the sum shorter. The result depends on the value of the sum alone, not on how it was built. */
+/* Sums: k + sum of coef * mono; like terms are collected. */
 #include "sym/node.h"
 
 void tn_poly_init(tn_poly *p, tn_symtab *t) {
@@ -108,6 +103,24 @@ void tn_poly_add_poly(tn_poly *p, const tn_poly *q, int64_t coef) {
   for (size_t i = 0; i < q->n; i++) poly_add_scaled(p, q->at[i].mono, q->at[i].coef, coef);
 }
 
+void tn_poly_push_times(tn_poly *p, tn_sym mono, tn_sym e, int64_t coef) {
+  int64_t c;
+  if (mono == p->t->one || tn_sym_is_overflow(e)) {
+    tn_poly_add(p, e, coef);
+    return;
+  }
+  if (e->kind != TN_SYM_INT && e->kind != TN_SYM_ADD) {
+    tn_poly_push(p, tn_sym_mono_mul(p->t, mono, e), coef);
+    return;
+  }
+  for (uint32_t i = 0; i < e->n; i++) {
+    if (!tn_mul_i64(e->coefs[i], coef, &c)) p->overflow = true;
+    tn_poly_push(p, tn_sym_mono_mul(p->t, mono, e->args[i]), c);
+  }
+  if (!tn_mul_i64(e->k, coef, &c)) p->overflow = true;
+  if (e->k != 0) tn_poly_push(p, mono, c);
+}
+
 static void poly_merge_runs(tn_sym_term *at, size_t mid, size_t n, tn_sym_term *tmp) {
   memcpy(tmp, at, mid * sizeof *at);
   size_t i = 0, j = mid, to = 0;
@@ -154,80 +167,6 @@ void tn_poly_merge(tn_poly *p) {
   p->n = to;
 }
 
-static void poly_copy(tn_poly *to, const tn_poly *from) {
-  tn_poly_init(to, from->t);
-  to->k = from->k;
-  to->overflow = from->overflow;
-  for (size_t i = 0; i < from->n; i++) tn_poly_push(to, from->at[i].mono, from->at[i].coef);
-}
-
-/* Is e = (x + 1) // 2 with x without constant? Then x through *out. */
-static bool poly_is_upper_half(tn_symtab *t, tn_sym e, tn_sym *out) {
-  if (!tn_sym_is_div(e) || e->args[1]->k != 2) return false;
-  const tn_sym num = e->args[0];
-  if (num->kind != TN_SYM_ADD || num->k != 1) return false;
-  if (out) {
-    *out = num->n == 1 && num->coefs[0] == 1 ? num->args[0]
-                                             : tn_sym_intern(t, TN_SYM_ADD, 0, num->args, num->coefs, num->n);
-  }
-  return true;
-}
-
-/* x // k, or the only value it can have. */
-static tn_sym poly_quotient(tn_symtab *t, tn_sym x, tn_sym k) {
-  const tn_sym e = tn_sym_intern2(t, TN_SYM_FLOORDIV, x, k);
-  const tn_interval b = tn_sym_bounds(t, e);
-  return b.lo == b.hi ? tn_sym_int(t, b.lo) : e;
-}
-
-/* Step 1. Inner sums are in normal form, but substituting them may bring new candidates: repeated, bounded by size. */
-static bool poly_spell_out(tn_poly *p) {
-  bool again = false;
-  const size_t n = p->n;
-  for (size_t i = 0; i < n && !p->overflow; i++) {
-    const tn_sym m = p->at[i].mono;
-    const int64_t c = p->at[i].coef;
-    int64_t d;
-    tn_sym x;
-    if (tn_sym_is_mod(m)) {
-      if (!tn_mul_i64(c, -m->args[1]->k, &d)) continue;
-      p->at[i].coef = 0;
-      tn_poly_add(p, poly_quotient(p->t, m->args[0], m->args[1]), d);
-      tn_poly_add(p, m->args[0], c);
-      again = true;
-    } else if (c != INT64_MIN && poly_is_upper_half(p->t, m, &x)) {
-      p->at[i].coef = 0;
-      tn_poly_add(p, poly_quotient(p->t, x, m->args[1]), -c);
-      tn_poly_add(p, x, c);
-      again = true;
-    }
-  }
-  if (again) tn_poly_merge(p);
-  return again;
-}
-
-static size_t poly_n_negative(const tn_poly *p) {
-  size_t n = 0;
-  for (size_t i = 0; i < p->n; i++) n += p->at[i].coef < 0;
-  return n;
-}
-
-/* Fewer terms, then fewer mixed signs: the same answer for a sum and its negation. */
-static bool poly_is_better(const tn_poly *a, const tn_poly *b) {
-  const size_t minus_a = poly_n_negative(a), minus_b = poly_n_negative(b);
-  if (a->n != b->n) return a->n < b->n;
-  return (minus_a * 2 < a->n ? minus_a : a->n - minus_a) < (minus_b * 2 < b->n ? minus_b : b->n - minus_b);
-}
-
-static bool poly_has_term_of(const tn_poly *p, tn_sym x) {
-  for (size_t i = 0; i < p->n; i++) {
-    if (x->kind != TN_SYM_ADD && p->at[i].mono == x) return true;
-    for (uint32_t j = 0; x->kind == TN_SYM_ADD && j < x->n; j++)
-      if (p->at[i].mono == x->args[j]) return true;
-  }
-  return false;
-}
-
 void tn_poly_assign(tn_poly *to, const tn_poly *from) {
   to->n = 0;
   to->k = from->k;
@@ -235,60 +174,23 @@ void tn_poly_assign(tn_poly *to, const tn_poly *from) {
   for (size_t i = 0; i < from->n; i++) tn_poly_push(to, from->at[i].mono, from->at[i].coef);
 }
 
-/* *best = p with coef * (x // k) replaced by c * (x - partner), when that is shorter than *best. */
-static void poly_try(const tn_poly *p, const tn_sym_term *term, int64_t c, tn_sym partner, tn_poly *best) {
-  tn_poly q;
-  poly_copy(&q, p);
-  for (size_t i = 0; i < q.n; i++)
-    if (q.at[i].mono == term->mono) q.at[i].coef = 0;
-  tn_poly_add(&q, term->mono->args[0], c);
-  tn_poly_add(&q, partner, -c);
-  tn_poly_merge(&q);
-  if (!q.overflow && poly_is_better(&q, best)) tn_poly_assign(best, &q);
-  tn_poly_drop(&q);
-}
-
-/* The partners of x // k: the remainder, since k * (x // k) is x - x % k, and for k = 2 the upper half. */
-static void poly_pair(tn_poly *p, const tn_sym_term *term) {
-  const tn_sym x = term->mono->args[0], k = term->mono->args[1];
-  tn_poly best;
-  poly_copy(&best, p);
-  if (term->coef % k->k == 0) poly_try(p, term, term->coef / k->k, tn_sym_intern2(p->t, TN_SYM_MOD, x, k), &best);
-  if (k->k == 2 && tn_sym_divisor(p->t, x) % 2 != 0) {
-    tn_poly num;
-    tn_poly_of(&num, p->t, x);
-    tn_poly_addk(&num, 1);
-    poly_try(p, term, term->coef, poly_quotient(p->t, tn_poly_node_merged(&num), k), &best);
-  }
-  tn_poly_assign(p, &best);
-  tn_poly_drop(&best);
-}
-
-static void poly_pair_up(tn_poly *p) {
-  tn_sym_term atoms[TN_SYM_MAX_PAIRS];
-  size_t n = 0;
-  for (size_t i = p->n; i-- > 0 && n < TN_COUNT(atoms);)
-    if (tn_sym_is_div(p->at[i].mono)) atoms[n++] = p->at[i];
-  for (size_t i = 0; i < n; i++) {
-    tn_sym_term now = {atoms[i].mono, 0};
-    for (size_t j = 0; j < p->n; j++)
-      if (p->at[j].mono == now.mono) now.coef = p->at[j].coef;
-    if (now.coef != 0 && now.coef != INT64_MIN && poly_has_term_of(p, now.mono->args[0])) poly_pair(p, &now);
-  }
-}
-
-/* Facts: where k divides x, x % k is 0 and k * (x // k) is x. */
+/* Facts: where k divides x, x % k is 0 and k * (x // k) is x. One factor of each product. */
 static bool poly_use_divisors(tn_poly *p) {
   const size_t n = p->n;
   bool any = false;
   for (size_t i = 0; i < n; i++) {
     const tn_sym_term term = p->at[i];
-    const bool mod = tn_sym_is_mod(term.mono);
-    if (!mod && (!tn_sym_is_div(term.mono) || term.coef % term.mono->args[1]->k != 0)) continue;
-    if (tn_sym_divisor(p->t, term.mono->args[0]) % term.mono->args[1]->k != 0) continue;
-    any = true;
-    p->at[i].coef = 0;
-    if (!mod) tn_poly_add(p, term.mono->args[0], term.coef / term.mono->args[1]->k);
+    const tn_sym *f;
+    const size_t n_factors = tn_sym_factors(&term.mono, &f);
+    for (size_t j = 0; j < n_factors && p->at[i].coef != 0; j++) {
+      const bool mod = tn_sym_is_mod(f[j]);
+      if (!mod && (!tn_sym_is_div(f[j]) || term.coef % f[j]->args[1]->k != 0)) continue;
+      const int64_t k = f[j]->args[1]->k;
+      if (tn_sym_divisor(p->t, f[j]->args[0]) % k != 0) continue;
+      any = true;
+      p->at[i].coef = 0;
+      if (!mod) tn_poly_push_times(p, tn_sym_mono_div(p->t, term.mono, f[j]), f[j]->args[0], term.coef / k);
+    }
   }
   if (any) tn_poly_merge(p);
   return any;
@@ -297,28 +199,11 @@ static bool poly_use_divisors(tn_poly *p) {
 void tn_poly_normalise(tn_poly *p) {
   tn_poly_merge(p);
   if (p->overflow || p->n > TN_SYM_MAX_PAIRS) return;
-  bool divs = false, partners = false;
-  for (size_t i = 0; i < p->n; i++) {
-    divs |= tn_sym_is_div(p->at[i].mono);
-    partners |= tn_sym_is_mod(p->at[i].mono) || poly_is_upper_half(p->t, p->at[i].mono, NULL);
-  }
-  if (!divs && !partners) return;
   if (poly_use_divisors(p)) {
     tn_poly_normalise(p); /* each time with smaller parts */
     return;
   }
-  if (p->n + (p->k != 0) < 2) return;
-  tn_poly q;
-  poly_copy(&q, p);
-  if (partners) {
-    int rounds = 0;
-    while (rounds < 16 && q.n <= TN_SYM_MAX_PAIRS && poly_spell_out(&q)) rounds++;
-  }
-  if (!q.overflow && q.n <= TN_SYM_MAX_PAIRS) {
-    poly_pair_up(&q);
-    tn_poly_assign(p, &q);
-  }
-  tn_poly_drop(&q);
+  tn_poly_pair(p);
 }
 
 tn_sym tn_poly_node_merged(tn_poly *p) {
@@ -347,9 +232,15 @@ tn_sym tn_poly_node(tn_poly *p) {
   return e;
 }
 
+size_t tn_poly_n_negative(const tn_poly *p) {
+  size_t n = 0;
+  for (size_t i = 0; i < p->n; i++) n += p->at[i].coef < 0;
+  return n;
+}
+
 bool tn_poly_negative(const tn_poly *p) {
   if (p->n == 0) return p->k < 0;
-  const size_t negative = poly_n_negative(p);
+  const size_t negative = tn_poly_n_negative(p);
   return negative * 2 != p->n ? negative * 2 > p->n : p->at[0].coef < 0;
 }
 

@@ -51,7 +51,7 @@ static tn_sym product_mono(tn_symtab *t, tn_sym *atoms, size_t n) {
   return tn_sym_intern(t, TN_SYM_MUL, 0, atoms, NULL, n);
 }
 
-static size_t product_factors(const tn_sym *mono, const tn_sym **out) {
+size_t tn_sym_factors(const tn_sym *mono, const tn_sym **out) {
   if ((*mono)->kind == TN_SYM_MUL) {
     *out = (*mono)->args;
     return (*mono)->n;
@@ -60,9 +60,17 @@ static size_t product_factors(const tn_sym *mono, const tn_sym **out) {
   return (*mono)->kind == TN_SYM_INT ? 0 : 1;
 }
 
-static tn_sym product_mono_mul(tn_symtab *t, tn_sym a, tn_sym b) {
+bool tn_sym_has_factor(tn_sym mono, tn_sym atom) {
+  const tn_sym *f;
+  const size_t n = tn_sym_factors(&mono, &f);
+  for (size_t i = 0; i < n; i++)
+    if (f[i] == atom) return true;
+  return false;
+}
+
+tn_sym tn_sym_mono_mul(tn_symtab *t, tn_sym a, tn_sym b) {
   const tn_sym *fa, *fb;
-  const size_t na = product_factors(&a, &fa), nb = product_factors(&b, &fb);
+  const size_t na = tn_sym_factors(&a, &fa), nb = tn_sym_factors(&b, &fb);
   if (na == 0) return b;
   if (nb == 0) return a;
   tn_sym small[16];
@@ -91,7 +99,7 @@ static void product_expand(const tn_poly *p, tn_sym q, tn_poly *out) {
     for (uint32_t j = 0; j <= q->n; j++) {
       int64_t c;
       if (!tn_mul_i64(cm, j < q->n ? q->coefs[j] : q->k, &c)) out->overflow = true;
-      if (!out->overflow && c != 0) product_push(out, product_mono_mul(t, m, j < q->n ? q->args[j] : t->one), c);
+      if (!out->overflow && c != 0) product_push(out, tn_sym_mono_mul(t, m, j < q->n ? q->args[j] : t->one), c);
     }
   }
   tn_poly_merge(out);
@@ -100,7 +108,7 @@ static void product_expand(const tn_poly *p, tn_sym q, tn_poly *out) {
 /* What divides both. */
 static tn_sym product_mono_gcd(tn_symtab *t, tn_sym a, tn_sym b) {
   const tn_sym *fa, *fb;
-  const size_t na = product_factors(&a, &fa), nb = product_factors(&b, &fb);
+  const size_t na = tn_sym_factors(&a, &fa), nb = tn_sym_factors(&b, &fb);
   tn_sym *const both = TN_NEW_ARRAY(t->arena, tn_sym, na + 1);
   size_t n = 0;
   for (size_t i = 0, j = 0; i < na && j < nb;) {
@@ -112,10 +120,9 @@ static tn_sym product_mono_gcd(tn_symtab *t, tn_sym a, tn_sym b) {
   return product_mono(t, both, n);
 }
 
-/* a / b, or NULL. */
-static tn_sym product_mono_div(tn_symtab *t, tn_sym a, tn_sym b) {
+tn_sym tn_sym_mono_div(tn_symtab *t, tn_sym a, tn_sym b) {
   const tn_sym *fa, *fb;
-  const size_t na = product_factors(&a, &fa), nb = product_factors(&b, &fb);
+  const size_t na = tn_sym_factors(&a, &fa), nb = tn_sym_factors(&b, &fb);
   if (nb > na) return NULL;
   tn_sym *const rest = TN_NEW_ARRAY(t->arena, tn_sym, na + 1);
   size_t n = 0, j = 0;
@@ -142,8 +149,7 @@ static void product_cancel(tn_poly *p, tn_sym mono, int64_t c) {
   tn_poly_init(&q, p->t);
   q.k = p->k / c;
   for (size_t i = 0; i < p->n; i++)
-    product_push(&q, mono == p->t->one ? p->at[i].mono : product_mono_div(p->t, p->at[i].mono, mono),
-                 p->at[i].coef / c);
+    product_push(&q, mono == p->t->one ? p->at[i].mono : tn_sym_mono_div(p->t, p->at[i].mono, mono), p->at[i].coef / c);
   tn_poly_merge(&q);
   tn_poly_assign(p, &q);
 }
@@ -213,7 +219,7 @@ tn_sym tn_sym_sum(tn_symtab *t, const tn_sym *terms, size_t n) {
 /* The monomial order of the division: lexicographic, so that it agrees with multiplication. */
 static int product_lex(tn_sym a, tn_sym b) {
   const tn_sym *fa, *fb;
-  const size_t na = product_factors(&a, &fa), nb = product_factors(&b, &fb);
+  const size_t na = tn_sym_factors(&a, &fa), nb = tn_sym_factors(&b, &fb);
   for (size_t i = 0; i < na && i < nb; i++) {
     const int c = tn_sym_compare(fa[i], fb[i]);
     if (c != 0) return -c;
@@ -242,7 +248,7 @@ bool tn_poly_divide(const tn_poly *num, const tn_poly *den, tn_poly *q) {
   const tn_sym divisor = tn_poly_node_merged(&d);
   for (int steps = 0; rest.n > 0 || rest.k != 0; steps++) {
     const tn_sym_term top = product_leading(&rest);
-    const tn_sym m = product_mono_div(t, top.mono, lead.mono);
+    const tn_sym m = tn_sym_mono_div(t, top.mono, lead.mono);
     if (!m || top.coef % lead.coef != 0 || steps == 256 || (top.coef == INT64_MIN && lead.coef == -1)) return false;
     const int64_t c = top.coef / lead.coef;
     product_push(q, m, c);
@@ -272,6 +278,16 @@ static void product_cancel_common(tn_poly *num, tn_poly *den) {
   product_cancel(den, common, c);
 }
 
+/* With halves and remainders in the one spelling in which a factor is seen wherever it is. */
+static bool product_divide_spelled_out(const tn_poly *num, const tn_poly *den, tn_poly *q) {
+  tn_poly n, d;
+  tn_poly_init(&n, num->t);
+  tn_poly_init(&d, num->t);
+  tn_poly_assign(&n, num);
+  tn_poly_assign(&d, den);
+  return tn_poly_spell_out(&n) && tn_poly_spell_out(&d) && tn_poly_divide(&n, &d, q);
+}
+
 static tn_sym product_divexact_new(tn_symtab *t, tn_sym a, tn_sym b) {
   tn_poly num, den, q;
   tn_poly_of(&num, t, a);
@@ -281,6 +297,7 @@ static tn_sym product_divexact_new(tn_symtab *t, tn_sym a, tn_sym b) {
   if (num.overflow || den.overflow) return t->overflow;
   if (den.n == 0 && den.k == 0) return tn_sym_floordiv(t, a, b);
   if (tn_poly_divide(&num, &den, &q)) return tn_poly_node(&q);
+  if (product_divide_spelled_out(&num, &den, &q)) return tn_poly_node(&q);
   product_cancel_common(&num, &den);
   if (tn_poly_divide(&num, &den, &q)) return tn_poly_node(&q);
   return tn_sym_floordiv(t, tn_poly_node(&num), tn_poly_node(&den));

@@ -78,10 +78,7 @@ def draw(r, depth):
     if k < 8:
         return "(%s - %s)" % (a, b), "(%s - %s)" % (pa, pb), ma + mb, s, ["(", oa, " - ", ob, ")"]
     if k < 11:
-        # where a factor is a sum of quotients and remainders, the order of multiplication may choose the spelling
-        fixed = any(sign in a + b for sign in ("//", "%", "ceildiv"))
-        order = ["(", oa, " * ", ob, ")"] if fixed else other(r, "*", oa, ob)
-        return "(%s * %s)" % (a, b), "(%s * %s)" % (pa, pb), ma * mb, s, order
+        return "(%s * %s)" % (a, b), "(%s * %s)" % (pa, pb), ma * mb, s, other(r, "*", oa, ob)
     if k < 13:
         d = r.choice((2, 2, 3, 4, 8, 7, 16, -2))
         return "(%s // (%d))" % (a, d), "(%s // (%d))" % (pa, d), ma + 1, sa, ["(", oa, " // (%d))" % d]

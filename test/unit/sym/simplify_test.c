@@ -64,6 +64,23 @@ SYM_TEST(halves_in_any_order) {
   for (size_t i = 0; i < TN_COUNT(same); i++) CHECK_SYM(same[i], "(x + 1)//2");
 }
 
+/* What a product spells does not depend on what is multiplied first. */
+SYM_TEST(halves_in_products) {
+  static const struct {
+    const char *as_given, *other;
+  } same[] = {{"(x % 4 - 7)*(x + 100)*z", "(x % 4 - 7)*z*(x + 100)"},
+              {"(x % 4 + 3*(x//4))*z", "z*(x % 4) + 3*z*(x//4)"},
+              {"((x+1)//2 + y % 2)*(x - x//2)*z", "((x+1)//2)*z*((x+1)//2 + y - 2*(y//2))"},
+              {"(x % 2)*((x+1)//2)*(y % 4)", "((x+1)//2)*((y % 4)*(x % 2))"}};
+  for (size_t i = 0; i < TN_COUNT(same); i++) CHECK(sym_of(b, same[i].as_given) == sym_of(b, same[i].other));
+  CHECK_SYM("((x+1)//2)*((x+1)//2)*c", "c*((x + 1)//2)*((x + 1)//2)");
+  CHECK_SYM("((x+1)//2)*((y+1)//2)*c", "c*((x + 1)//2)*((y + 1)//2)");
+  CHECK_SYM("z*x - 4*z*(x//4)", "z*(x % 4)");
+  CHECK_SYM("x*y - x*(y//2)", "x*((y + 1)//2)");
+  CHECK_SYM("(x//2)*c + ((x+1)//2)*c", "x*c");
+  CHECK(tn_sym_divexact(b->t, sym_of(b, "(x + y)*(x + x % 2)"), sym_of(b, "x + x % 2")) == sym_of(b, "x + y"));
+}
+
 SYM_TEST(symbolic_division) {
   CHECK_SYM("x*y//y", "x*y//y"); /* y may be 0 */
   sym_assume(b, "y >= 1");
