@@ -95,10 +95,13 @@ def may_refuse(model, check, run):
     return any((o is None or node.op_type in o) and re.search(pattern, check["why"]) and when(node, run) for o, pattern, when, _ in REFUSALS)
 
 
-def may_be_refused(model, failed):
+def may_be_refused(model, failed, run):
     inner = {n for node in model.graph.node for n in inner_names(node)}
     if failed.node in inner:
         return True  # what fails whenever it is reached is refused, though it may never be
+    node = named(model, failed.node)
+    if failed.kind == "refused" and node is not None and behind_idle(model, node, run):
+        return True
     return failed.kind == "refused" and any((o is None or failed.op in o) and re.search(pattern, failed.text) for o, pattern, _ in REFUSED)
 
 
