@@ -75,13 +75,14 @@ def idle(node, run):
     return node.op_type == "Loop" and any(isinstance(run.get(o), np.ndarray) and run[o].ndim and run[o].shape[0] == 0 for o in node.output)
 
 
-def behind_idle(model, node, run):
+def behind(model, node, run):
+    """Is the node made of a value that ONNX Runtime has otherwise?"""
     before = shrink.ancestors(model, shrink.names_used(node))
-    return any(idle(n, run) for n in before)
+    return any(all(v in run for v in [*n.input, *n.output] if v) and may_differ(n, run) for n in before)
 
 
 def may_fail(model, claims, run, op, node, text):
-    if by_data(model, claims, node) or op in BY_CONTENTS or behind_idle(model, named(model, node), run):
+    if by_data(model, claims, node) or op in BY_CONTENTS or behind(model, named(model, node), run):
         return True
     return any((o is None or op in o) and re.search(pattern, text) for o, pattern, _ in FAILURES)
 
@@ -90,7 +91,7 @@ def may_refuse(model, check, run):
     node = named(model, check["node"])
     if node is None:
         return False
-    if behind_idle(model, node, run):
+    if behind(model, node, run):
         return True
     return any((o is None or node.op_type in o) and re.search(pattern, check["why"]) and when(node, run) for o, pattern, when, _ in REFUSALS)
 
@@ -100,7 +101,7 @@ def may_be_refused(model, failed, run):
     if failed.node in inner:
         return True  # what fails whenever it is reached is refused, though it may never be
     node = named(model, failed.node)
-    if failed.kind == "refused" and node is not None and behind_idle(model, node, run):
+    if failed.kind == "refused" and node is not None and behind(model, node, run):
         return True
     return failed.kind == "refused" and any((o is None or failed.op in o) and re.search(pattern, failed.text) for o, pattern, _ in REFUSED)
 
@@ -132,6 +133,8 @@ def copies(node, run):
 
 refusal(("ArgMax", "ArgMin", "DFT", "Concat", "LpPool", "MaxPool", "AveragePool", "Conv", "SoftmaxCrossEntropyLoss", "NegativeLogLikelihoodLoss"), "", empty, "ONNX Runtime does not look at what has no elements")
 refusal(("Reshape",), "", copies, "a size that turns out to be 0 copies a dim: refused, as it is hardly ever meant (doc/sym.md)")
+refusal(("Reshape",), "nothing tells when another is 0", lambda n, r: attr(n, "allowzero", 0), "-1 beside a 0 that is one: the standard forbids it, ONNX Runtime takes 1")
+refusal(("CenterCropPad",), "elements, expected", lambda n, r: True, "the standard wants a size for every axis; in ONNX Runtime one broadcasts")
 refusal(("GroupNormalization",), "channels dim", lambda n, r: True, "the standard wants a scale per channel; in ONNX Runtime one for all broadcasts")
 refusal(("SoftmaxCrossEntropyLoss", "NegativeLogLikelihoodLoss"), "labels differ|weights differ", lambda n, r: True, "ONNX Runtime does not compare the dims of labels and scores")
 refusal(("LpPool", "MaxPool", "AveragePool"), "does not fit", lambda n, r: True, "ONNX Runtime rounds a negative number of steps toward zero, and reads one window past the border")
@@ -167,5 +170,8 @@ value(("Slice",), lambda n, r: True if len(n.input) > 4 and n.input[2] and np.an
       "step < 0 with end INT_MAX is taken as `to the first element` by ONNX Runtime; the standard clamps it to the last, which leaves nothing")
 value(("Loop",), idle, "of scan outputs that no iteration made, ONNX Runtime takes unknown dims as 0")
 value(("Resize",), lambda n, r: attr(n, "coordinate_transformation_mode", b"") == b"align_corners", "corners of a result by scales: ONNX Runtime rounds its length first")
+value(("Resize",), lambda n, r: n.input[0] in r and any(o in r and r[o].shape == r[n.input[0]].shape for o in n.output), "scales that keep every dim: ONNX Runtime copies, wherever they would sample")
+value(("MaxPool", "AveragePool", "LpPool"), lambda n, r: attr(n, "auto_pad", b"").startswith(b"SAME") and any(s > k for s, k in zip(attr(n, "strides", []), attr(n, "kernel_shape", []))),
+      "SAME with strides above the window: where ONNX Runtime does not refuse it, it cuts the image at its begin")
 value(("Resize",), lambda n, r: any(a < 0 for a in attr(n, "axes", [])) and attr(n, "keep_aspect_ratio_policy", b"stretch") != b"stretch",
       "ONNX Runtime does not know negative axes in this mode")
