@@ -67,8 +67,8 @@ static void gear_again(const tn_program *p) {
   tn_bytes bytes = {NULL, 0};
   tn_program *twin = NULL;
   tn_error err = {0};
-  if (tn_program_encode(p, tn_allocator_system(), &bytes, &err) != TN_OK) abort();
-  if (tn_program_decode(tn_allocator_system(), bytes, NULL, &twin, &err) != TN_OK) abort();
+  if (tn_program_encode(p, tn_allocator_system(), NULL, &bytes, &err) != TN_OK) abort();
+  if (tn_program_decode(tn_allocator_system(), bytes, NULL, NULL, &twin, &err) != TN_OK) abort();
   gear_run(twin);
   tn_program_release(twin);
   tn_free(tn_allocator_system(), (void *)(uintptr_t)bytes.ptr, bytes.len);

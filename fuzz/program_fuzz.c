@@ -139,8 +139,8 @@ static void program_again(const tn_program *p, tn_allocator allocator) {
   tn_bytes bytes = {NULL, 0};
   tn_program *twin = NULL;
   tn_error err = {TN_OK, ""};
-  if (tn_program_encode(p, allocator, &bytes, &err) != TN_OK) return;
-  const tn_status status = tn_program_decode(allocator, bytes, NULL, &twin, &err);
+  if (tn_program_encode(p, allocator, NULL, &bytes, &err) != TN_OK) return;
+  const tn_status status = tn_program_decode(allocator, bytes, NULL, NULL, &twin, &err);
   if (status != TN_OK && status != TN_OOM) abort(); /* what was written can be read */
   tn_program_release(twin);
   tn_free(allocator, (void *)(uintptr_t)bytes.ptr, bytes.len);
@@ -156,7 +156,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (!bytes) return 0;
   if (size) memcpy(bytes, data, size);
   program_repair(bytes, size);
-  const tn_status status = tn_program_decode(allocator, (tn_bytes){bytes, size}, NULL, &p, &err);
+  const tn_status status = tn_program_decode(allocator, (tn_bytes){bytes, size}, NULL, NULL, &p, &err);
   if (status != TN_OK && !err.text[0]) abort();
   if (status == TN_OK) {
     tn_program_print(p, program_ignore, &sum);

@@ -108,6 +108,15 @@ TN_API tn_status tn_compile_file(const char *path, const tn_compile_options *o, 
 TN_API tn_status tn_compile_memory(const void *bytes, size_t n, const tn_compile_options *o, tn_program **out,
                                    tn_report **out_report);
 TN_API tn_status tn_program_save(const tn_program *p, const char *path, tn_report **out_report);
+typedef enum tn_weights {
+  TN_WEIGHTS_EMBED,    /* the file holds all constants */
+  TN_WEIGHTS_REFERENCE /* those that lie aligned in files which are mapped (the model, its external data) stay
+                          there: path, place and hash are written. INVALID when such a file is not in the folder
+                          of `path` or below it */
+} tn_weights;
+TN_API tn_status tn_program_save_as(const tn_program *p, const char *path, tn_weights weights, tn_report **out_report);
+/* Weights that are referred to are read once, to compare their hash: IO or INVALID with the path of a file that is
+ * missing, too short or another one. */
 TN_API tn_status tn_program_load_file(const char *path, tn_program **out, tn_report **out_report);
 TN_API void tn_program_add_ref(tn_program *p);
 TN_API void tn_program_free(tn_program *p); /* gives back one reference */

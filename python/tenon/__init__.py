@@ -94,8 +94,9 @@ class Program:
             found[name] = None if rank.value < 0 else tuple(dims[:rank.value])
         return found
 
-    def save(self, path):
-        _call(_lib.tn_program_save, self._handle, str(path).encode())
+    def save(self, path, weights="embed"):
+        """weights="reference": those that lie aligned in the model's files stay there (tenon.h, tn_weights)."""
+        _call(_lib.tn_program_save_as, self._handle, str(path).encode(), ["embed", "reference"].index(weights))
 
     def session(self, threads=0, seed=0):
         return Session(self, threads, seed)

@@ -85,6 +85,7 @@ FUNCTIONS = {  # name: (result, arguments)
     "tn_compile_file": (c_int, [c_char_p, POINTER(CompileOptions), _OUT, _REPORT]),
     "tn_compile_memory": (c_int, [c_void_p, c_size_t, POINTER(CompileOptions), _OUT, _REPORT]),
     "tn_program_save": (c_int, [c_void_p, c_char_p, _REPORT]),
+    "tn_program_save_as": (c_int, [c_void_p, c_char_p, c_int, _REPORT]),
     "tn_program_load_file": (c_int, [c_char_p, _OUT, _REPORT]),
     "tn_program_add_ref": (None, [c_void_p]),
     "tn_program_free": (None, [c_void_p]),

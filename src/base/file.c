@@ -26,6 +26,15 @@ static tn_status file_check_regular(const struct stat *st, const char *path, tn_
   return tn_error_set(err, TN_IO, "cannot read '%.400s': it %s", path, kind);
 }
 
+static bool file_real_path(int fd, char path[PATH_MAX]) {
+  char link[64];
+  (void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+  const ssize_t n = readlink(link, path, PATH_MAX - 1);
+  if (n <= 0 || n >= PATH_MAX - 1) return false;
+  path[n] = 0;
+  return path[0] == '/';
+}
+
 /* Maps the open file; the descriptor stays the caller's. */
 static tn_status file_map_fd(tn_allocator allocator, int fd, const char *path, tn_file **out, tn_error *err) {
   struct stat st;
@@ -38,12 +47,14 @@ static tn_status file_map_fd(tn_allocator allocator, int fd, const char *path, t
     bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (bytes == MAP_FAILED) return file_fail(err, "map", path, errno);
   }
-  tn_file *f = tn_alloc(allocator, sizeof *f);
+  char real[PATH_MAX];
+  if (!file_real_path(fd, real)) real[0] = 0;
+  tn_file *f = tn_alloc(allocator, sizeof *f + strlen(real) + 1);
   if (!f) {
     if (size) (void)munmap((void *)(uintptr_t)bytes, size);
     return tn_error_set(err, TN_OOM, "no memory to open '%.400s'", path);
   }
-  *f = (tn_file){{bytes, size}, allocator};
+  *f = (tn_file){{bytes, size}, allocator, memcpy(f + 1, real, strlen(real) + 1)};
   *out = f;
   return TN_OK;
 }
@@ -107,21 +118,16 @@ static int file_walk(int dir_fd, const char *relative) {
   return fd;
 }
 
-static bool file_real_path(int fd, char path[PATH_MAX]) {
-  char link[64];
-  (void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-  const ssize_t n = readlink(link, path, PATH_MAX - 1);
-  if (n <= 0 || n >= PATH_MAX - 1) return false;
-  path[n] = 0;
-  return path[0] == '/';
+/* What follows `dir` and a slash in `path`; NULL: it is no path below it. */
+static const char *file_below(const char *dir, const char *path) {
+  const size_t n = strcmp(dir, "/") == 0 ? 0 : strlen(dir);
+  return strncmp(dir, path, n) == 0 && path[n] == '/' ? path + n + 1 : NULL;
 }
 
 /* Whether the opened file lies under the opened folder, by the names the kernel has for both. */
 static bool file_is_under(int dir_fd, int fd) {
   char dir[PATH_MAX], file[PATH_MAX];
-  if (!file_real_path(dir_fd, dir) || !file_real_path(fd, file)) return false;
-  const size_t n = strcmp(dir, "/") == 0 ? 0 : strlen(dir);
-  return strncmp(dir, file, n) == 0 && file[n] == '/';
+  return file_real_path(dir_fd, dir) && file_real_path(fd, file) && file_below(dir, file);
 }
 
 /* Opens `relative` for O_PATH. A path through links is followed only here, and taken only when it ends inside. */
@@ -182,7 +188,24 @@ void tn_file_close(tn_file *f) {
   if (!f) return;
   if (f->bytes.len) (void)munmap((void *)(uintptr_t)f->bytes.ptr, f->bytes.len);
   const tn_allocator allocator = f->allocator;
-  tn_free(allocator, f, sizeof *f);
+  tn_free(allocator, f, sizeof *f + strlen(f->path) + 1);
+}
+
+const char *tn_file_below(const char *dir, const tn_file *f) {
+  char real[PATH_MAX];
+  const int fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+  const bool known = fd >= 0 && file_real_path(fd, real);
+  if (fd >= 0) (void)close(fd);
+  return known ? file_below(real, f->path) : NULL;
+}
+
+tn_status tn_file_folder(const char *path, char *out, size_t room, tn_error *err) {
+  const char *slash = strrchr(path, '/');
+  const size_t n = slash ? (size_t)(slash - path) + (slash == path) : 1;
+  if (n >= room) return tn_error_set(err, TN_LIMIT, "the path '%.400s...' is too long", path);
+  memcpy(out, slash ? path : ".", n);
+  out[n] = 0;
+  return TN_OK;
 }
 
 /* 0 or an errno. */

@@ -11,6 +11,7 @@
 typedef struct tn_file { /* a read-only private mapping; bytes stay valid until closed */
   tn_bytes bytes;
   tn_allocator allocator;
+  const char *path; /* absolute, without links, when it was mapped; "" when the kernel does not say */
 } tn_file;
 
 /* Regular files only: a directory, device or missing file is TN_IO with a sentence. An empty file maps to 0 bytes.
@@ -21,6 +22,10 @@ TN_MUST_CHECK tn_status tn_file_map(tn_allocator allocator, const char *path, tn
 TN_MUST_CHECK tn_status tn_file_map_inside(tn_allocator allocator, const char *dir, const char *relative, tn_file **out,
                                            tn_error *err);
 void tn_file_close(tn_file *f); /* NULL is fine */
+/* The path that leads from the folder `dir` to the file below it; NULL: it is elsewhere, or `dir` is no folder. */
+const char *tn_file_below(const char *dir, const tn_file *f);
+/* The folder part of a path, "." when it has none. LIMIT when it has no room. */
+TN_MUST_CHECK tn_status tn_file_folder(const char *path, char *out, size_t room, tn_error *err);
 
 /* Writes the parts one after another to a temporary file beside `path`, then renames it over `path`. */
 TN_MUST_CHECK tn_status tn_file_write(const char *path, const tn_bytes *parts, size_t n_parts, tn_error *err);

@@ -12,7 +12,7 @@ enum { RUN_MAX_ROWS = 20 };
 typedef struct run_args {
   tn_compile_flags flags;
   tn_texts inputs, dims;
-  const char *model, *output, *compare, *trace, *max_memory;
+  const char *model, *output, *compare, *trace, *max_memory, *weights;
   int64_t seed, repeat, threads;
   bool is_profiled, is_json;
 } run_args;
@@ -27,6 +27,18 @@ typedef struct run_state {
   tn_divergence divergence;
   tn_trace trace;
 } run_state;
+
+static int run_set_weights(run_args *a) {
+  const bool copies = strcmp(a->weights, "copy") == 0;
+  if (!copies && strcmp(a->weights, "map") != 0) {
+    tn_cli_error("--weights takes 'map' or 'copy', not '%s'", a->weights);
+    return TN_EXIT_USAGE;
+  }
+  tn_texts *const knobs = &a->flags.knobs;
+  knobs->items = tn_cli_grow(knobs->items, knobs->n, sizeof(char *));
+  knobs->items[knobs->n++] = copies ? "copy_weights=true" : "copy_weights=false";
+  return TN_EXIT_OK;
+}
 
 static int run_parse(int argc, char **argv, run_args *a) {
   const tn_option options[] = {
@@ -52,6 +64,10 @@ static int run_parse(int argc, char **argv, run_args *a) {
        .arg = "BYTES",
        .text = &a->max_memory,
        .help = "a run that needs more fails (8GiB, 512MiB)"},
+      {.name = "weights",
+       .arg = "HOW",
+       .text = &a->weights,
+       .help = "map (default): shared with the file and other processes; copy: in memory"},
       {.name = "trace", .arg = "FILE", .text = &a->trace, .help = "write every step in the Chrome trace format"},
       {.name = "profile", .flag = &a->is_profiled, .help = "table of the steps that take longest"},
       {.name = "json", .flag = &a->is_json, .help = "print JSON"},
@@ -77,6 +93,7 @@ static int run_parse(int argc, char **argv, run_args *a) {
     tn_cli_error(a->threads > 1024 ? "--threads is at most 1024" : "--compare takes 'oracle'");
     return TN_EXIT_USAGE;
   }
+  if (a->weights && run_set_weights(a) != TN_EXIT_OK) return TN_EXIT_USAGE;
   if (a->max_memory && tn_cli_read_size(a->max_memory) < 0) {
     tn_cli_error("--max-memory: '%s' is no size", a->max_memory);
     return TN_EXIT_USAGE;

@@ -93,11 +93,16 @@ static void codec_z(tn_codec *c, const char **x) {
 
 static void codec_info(tn_codec *c, void *record) {
   tn_info *x = record;
-  codec_z(c, &x->model);
   tn_codec_u32(c, &x->n_slots);
   tn_codec_u32(c, &x->n_gears);
   tn_codec_u32(c, &x->gear_columns);
   tn_codec_u32(c, &x->gear_miss);
+}
+
+static void codec_source(tn_codec *c, void *record) {
+  tn_psource *x = record;
+  codec_z(c, &x->path);
+  tn_codec_u64(c, &x->hash);
 }
 
 static void codec_gear_dim(tn_codec *c, void *record) {
@@ -158,6 +163,7 @@ static void codec_value(tn_codec *c, void *record) {
   codec_span(c, &x->dims);
   codec_i64(c, &x->index);
   tn_codec_u32(c, &x->part);
+  tn_codec_u32(c, &x->source);
   tn_codec_u64(c, &x->offset);
   tn_codec_u64(c, &x->bytes);
   codec_span(c, &x->shape_elems);
@@ -245,6 +251,7 @@ const tn_table tn_tables[TN_N_TABLES] = {
     [TN_SECTION_OUTPUTS] = CODEC_TABLE(tn_pio, outputs, codec_io),
     [TN_SECTION_GEAR_DIMS] = CODEC_TABLE(tn_pgear_dim, gear_dims, codec_gear_dim),
     [TN_SECTION_GEAR_SIZES] = CODEC_TABLE(int64_t, gear_sizes, codec_int),
+    [TN_SECTION_SOURCES] = CODEC_TABLE(tn_psource, sources, codec_source),
 };
 
 size_t tn_codec_record_bytes(const tn_table *t) {

@@ -23,7 +23,7 @@ typedef struct tn_codec {
 } tn_codec;
 
 typedef enum tn_section_number {
-  TN_SECTION_INFO, /* model name, slots, gears */
+  TN_SECTION_INFO, /* slots, gears */
   TN_SECTION_SYMBOLS,
   TN_SECTION_CODE,
   TN_SECTION_BINDS,
@@ -43,6 +43,7 @@ typedef enum tn_section_number {
   TN_SECTION_OUTPUTS,
   TN_SECTION_GEAR_DIMS,
   TN_SECTION_GEAR_SIZES,
+  TN_SECTION_SOURCES,
   TN_N_TABLES,
   TN_SECTION_TEXT = TN_N_TABLES,
   TN_SECTION_WEIGHTS,
@@ -50,7 +51,6 @@ typedef enum tn_section_number {
 } tn_section_number;
 
 typedef struct tn_info { /* the one record of TN_SECTION_INFO */
-  const char *model;
   uint32_t n_slots, n_gears, gear_columns, gear_miss;
 } tn_info;
 
@@ -64,14 +64,5 @@ extern const tn_table tn_tables[TN_N_TABLES];
 size_t tn_codec_record_bytes(const tn_table *t); /* in the file */
 void tn_codec_u32(tn_codec *c, uint32_t *x);
 void tn_codec_u64(tn_codec *c, uint64_t *x);
-
-/* Internal form of encoding: constants inside p->files are not written, their offset is UINT64_MAX (when
- * keep_windows). Decoding then takes their pointers, and the files, from `windows`. */
-TN_MUST_CHECK tn_status tn_program_encode_with(const tn_program *p, tn_allocator allocator, bool keep_windows,
-                                               tn_bytes *out, tn_error *err);
-TN_MUST_CHECK tn_status tn_program_decode_with(tn_allocator allocator, tn_bytes bytes, const tn_program *windows,
-                                               tn_program **out, tn_error *err);
-/* Is the constant's data in one of p->files? *hint is where to look first: 0, then what the last call left. */
-bool tn_program_is_window(const tn_program *p, uint32_t value, uint32_t *hint);
 
 #endif

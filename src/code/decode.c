@@ -4,11 +4,13 @@
 
 typedef struct decoder {
   tn_bytes bytes;
-  const tn_program *windows; /* whose constants of offset UINT64_MAX and files are taken over, or NULL */
+  const char *folder;    /* of the sources, or NULL */
+  tn_file *const *files; /* the sources, n_files of them, or NULL: they are opened */
+  uint32_t n_files;
   uint64_t offset[TN_N_SECTIONS], size[TN_N_SECTIONS];
   uint32_t count[TN_N_SECTIONS];
-  size_t at[TN_N_TABLES];                          /* where a table goes in the block */
-  size_t external_at, strings_at, files_at, total; /* the other parts of the block */
+  size_t at[TN_N_TABLES];                                     /* where a table goes in the block */
+  size_t external_at, strings_at, files_at, hashes_at, total; /* the other parts of the block */
   tn_error *err;
 } decoder;
 
@@ -96,8 +98,9 @@ static tn_status decode_layout(decoder *d) {
   d->external_at = at;
   ok = ok && tn_add_size(at, d->count[TN_SECTION_VALUES] * sizeof(void *), &at) && tn_align_size(at, 16, &at);
   d->files_at = at;
-  ok = ok && tn_add_size(at, (d->windows ? d->windows->n_files : 0) * sizeof(tn_file *), &at) &&
-       tn_align_size(at, 16, &at);
+  ok = ok && tn_add_size(at, d->count[TN_SECTION_SOURCES] * sizeof(tn_file *), &at) && tn_align_size(at, 16, &at);
+  d->hashes_at = at;
+  ok = ok && tn_add_size(at, d->count[TN_SECTION_SOURCES] * sizeof(uint64_t), &at) && tn_align_size(at, 16, &at);
   d->strings_at = at;
   ok = ok && tn_add_size(at, strings, &at);
   d->total = at;
@@ -111,7 +114,6 @@ static tn_status decode_tables(const decoder *d, char *block) {
     if (t == TN_SECTION_INFO) {
       tn_info info = {0};
       tn_tables[t].code(&c, &info);
-      p->model = info.model ? info.model : "";
       p->n_slots = info.n_slots;
       p->n_gears = info.n_gears;
       p->gear_columns = info.gear_columns;
@@ -143,6 +145,24 @@ static tn_status decode_strings(const decoder *d, const tn_program *p, const tn_
   return TN_OK;
 }
 
+static const char *decode_source(const tn_program *p, uint32_t i) {
+  return p->sources[i].path ? p->sources[i].path : "";
+}
+
+/* A constant in a source. */
+static tn_status decode_window(const decoder *d, const tn_program *p, const tn_pvalue *x, const void **out) {
+  const tn_file *file = x->source <= p->n_files ? p->files[x->source - 1] : NULL;
+  const size_t element = (size_t)tn_dtype_bits((tn_dtype)x->dtype) / 8, align = element > 8 ? 8 : element;
+  if (!file || x->dtype == TN_STR || (align > 1 && x->offset % align != 0))
+    return decode_fail(d, "the program file is damaged: constant '%s'", x->name ? x->name : "");
+  if (x->offset > file->bytes.len || x->bytes > file->bytes.len - x->offset)
+    return decode_fail(d, "weights '%s': the file has %zu bytes; the program uses %llu at %llu",
+                       decode_source(p, x->source - 1), file->bytes.len, (unsigned long long)x->bytes,
+                       (unsigned long long)x->offset);
+  *out = file->bytes.ptr + x->offset;
+  return TN_OK;
+}
+
 static tn_status decode_consts(const decoder *d, char *block) {
   tn_program *p = (tn_program *)(void *)block;
   const void **external = (const void **)(void *)(block + d->external_at);
@@ -151,8 +171,8 @@ static tn_status decode_consts(const decoder *d, char *block) {
     const tn_pvalue *x = &p->values[i];
     external[i] = NULL;
     if (x->store != TN_STORE_CONST) continue;
-    if (d->windows && x->offset == UINT64_MAX) {
-      external[i] = tn_program_data(d->windows, i);
+    if (x->source) {
+      TN_TRY(decode_window(d, p, x, &external[i]));
       continue;
     }
     if (x->offset % TN_CODEC_ALIGN != 0 || x->offset > p->weights_bytes || x->bytes > p->weights_bytes - x->offset)
@@ -166,12 +186,42 @@ static tn_status decode_consts(const decoder *d, char *block) {
   return TN_OK;
 }
 
-static void decode_take_files(const decoder *d, char *block) {
+/* What is opened is closed by decode_close. */
+static tn_status decode_open(const decoder *d, tn_program *p) {
+  tn_error why = {0};
+  for (uint32_t i = 0; i < p->n_files; i++) {
+    const char *path = p->sources[i].path;
+    if (!path) return decode_fail(d, "the program file is damaged: weights %u have no path", i);
+    if (!d->folder) return decode_fail(d, "weights '%.400s': the program was not read from a file", path);
+    if (!*path) continue;
+    if (tn_file_map_inside(p->allocator, d->folder, path, &p->files[i], &why) != TN_OK)
+      return tn_error_set(d->err, why.status, "weights: %s", why.text);
+  }
+  return TN_OK;
+}
+
+static tn_status decode_files(const decoder *d, char *block) {
   tn_program *p = (tn_program *)(void *)block;
-  if (!d->windows) return;
   p->files = (tn_file **)(void *)(block + d->files_at);
-  p->n_files = d->windows->n_files;
-  for (uint32_t i = 0; i < p->n_files; i++) p->files[i] = d->windows->files[i];
+  p->n_files = p->n_sources;
+  if (!d->files) return decode_open(d, p);
+  if (d->n_files != p->n_files) return decode_fail(d, "the program has %u files, not %u", p->n_files, d->n_files);
+  for (uint32_t i = 0; i < p->n_files; i++) p->files[i] = d->files[i];
+  return TN_OK;
+}
+
+static void decode_close(const decoder *d, const tn_program *p) {
+  for (uint32_t i = 0; i < p->n_files && !d->files; i++) tn_file_close(p->files[i]);
+}
+
+/* Another file may have taken the name, or the file other contents, since the program was made. */
+static tn_status decode_check_hashes(const decoder *d, const tn_program *p, uint64_t *hashes) {
+  if (d->files) return TN_OK;
+  tn_program_hash_files(p, hashes);
+  for (uint32_t i = 0; i < p->n_files; i++)
+    if (p->files[i] && hashes[i] != p->sources[i].hash)
+      return decode_fail(d, "weights '%.400s': the file has changed since the program was made", decode_source(p, i));
+  return TN_OK;
 }
 
 static tn_status decode_block(decoder *d, tn_allocator allocator, tn_program **out) {
@@ -185,35 +235,31 @@ static tn_status decode_block(decoder *d, tn_allocator allocator, tn_program **o
   p->memory = block;
   p->memory_bytes = d->total;
   tn_status status = decode_tables(d, block);
+  if (status == TN_OK) status = decode_files(d, block);
   if (status == TN_OK) status = decode_consts(d, block);
   if (status == TN_OK) status = tn_program_verify(p, d->err);
+  if (status == TN_OK) status = decode_check_hashes(d, p, (uint64_t *)(void *)(block + d->hashes_at));
   if (status != TN_OK) {
+    decode_close(d, p);
     tn_free(allocator, block, d->total);
     return status;
   }
-  decode_take_files(d, block);
   *out = p;
   return TN_OK;
 }
 
-tn_status tn_program_decode_with(tn_allocator allocator, tn_bytes bytes, const tn_program *windows, tn_program **out,
-                                 tn_error *err) {
-  decoder d = {.bytes = bytes, .windows = windows, .err = err};
-  if (!decode_is_little_endian()) return tn_error_set(err, TN_UNSUPPORTED, "program files on a big-endian machine");
-  TN_TRY(decode_header(&d));
-  return decode_block(&d, allocator, out);
-}
-
-tn_status tn_program_decode(tn_allocator allocator, tn_bytes bytes, tn_file *file, tn_program **out, tn_error *err) {
+static tn_status decode_all(decoder *d, tn_allocator allocator, tn_file *file, tn_program **out) {
   void *image = NULL;
-  tn_bytes aligned = bytes;
+  const tn_bytes bytes = d->bytes;
+  if (!decode_is_little_endian()) return tn_error_set(d->err, TN_UNSUPPORTED, "program files on a big-endian machine");
   if (((uintptr_t)bytes.ptr & (TN_CODEC_ALIGN - 1)) != 0) { /* weights are used in place */
     image = tn_alloc(allocator, bytes.len);
-    if (!image) return tn_error_set(err, TN_OOM, "no memory for a program of %zu bytes", bytes.len);
+    if (!image) return tn_error_set(d->err, TN_OOM, "no memory for a program of %zu bytes", bytes.len);
     memcpy(image, bytes.ptr, bytes.len);
-    aligned.ptr = image;
+    d->bytes.ptr = image;
   }
-  const tn_status status = tn_program_decode_with(allocator, aligned, NULL, out, err);
+  tn_status status = decode_header(d);
+  if (status == TN_OK) status = decode_block(d, allocator, out);
   if (status != TN_OK) {
     tn_free(allocator, image, bytes.len);
     return status;
@@ -222,4 +268,17 @@ tn_status tn_program_decode(tn_allocator allocator, tn_bytes bytes, tn_file *fil
   (*out)->image = image;
   (*out)->image_bytes = image ? bytes.len : 0;
   return TN_OK;
+}
+
+tn_status tn_program_decode(tn_allocator allocator, tn_bytes bytes, tn_file *file, const char *folder, tn_program **out,
+                            tn_error *err) {
+  decoder d = {.bytes = bytes, .folder = folder, .err = err};
+  return decode_all(&d, allocator, file, out);
+}
+
+tn_status tn_program_decode_over(tn_allocator allocator, tn_bytes bytes, tn_file *file, tn_file *const *files,
+                                 uint32_t n_files, tn_program **out, tn_error *err) {
+  static tn_file *const none[1];
+  decoder d = {.bytes = bytes, .files = files ? files : none, .n_files = n_files, .err = err};
+  return decode_all(&d, allocator, file, out);
 }

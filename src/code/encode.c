@@ -2,13 +2,18 @@
 #include "base/hash.h"
 #include "code/codec.h"
 
+typedef struct encode_place {
+  uint32_t source;
+  uint64_t offset;
+} encode_place;
+
 typedef struct encoder {
   const tn_program *p;
-  bool keep_windows;
+  const tn_psource *sources; /* one for each of p->files, or NULL */
   size_t offset[TN_N_SECTIONS], bytes[TN_N_SECTIONS];
   uint32_t count[TN_N_SECTIONS];
   size_t total;
-  uint64_t *placed; /* value -> offset of its constant in the weights */
+  encode_place *placed; /* of the constant of each value */
 } encoder;
 
 /* Table t of the program: its records and their number. */
@@ -17,6 +22,10 @@ static const char *encode_table(const encoder *e, int t, const tn_info *info, ui
   if (t == TN_SECTION_INFO) {
     *out_n = 1;
     return (const char *)info;
+  }
+  if (t == TN_SECTION_SOURCES) {
+    *out_n = e->sources ? e->p->n_files : 0;
+    return (const char *)e->sources;
   }
   memcpy(out_n, (const char *)e->p + tn_tables[t].count, sizeof *out_n);
   memcpy(&records, (const char *)e->p + tn_tables[t].array, sizeof records);
@@ -28,13 +37,14 @@ static void encode_record(const encoder *e, tn_codec *c, int t, const char *reco
   memcpy(copy, record, tn_tables[t].size);
   if (t == TN_SECTION_VALUES && e->placed) {
     tn_pvalue *x = (tn_pvalue *)(void *)copy;
-    if (x->store == TN_STORE_CONST) x->offset = e->placed[i];
+    x->source = e->placed[i].source;
+    if (x->store == TN_STORE_CONST) x->offset = e->placed[i].offset;
   }
   tn_tables[t].code(c, copy);
 }
 
 static void encode_tables(encoder *e, tn_codec *c, uint8_t *out) {
-  const tn_info info = {e->p->model, e->p->n_slots, e->p->n_gears, e->p->gear_columns, e->p->gear_miss};
+  const tn_info info = {e->p->n_slots, e->p->n_gears, e->p->gear_columns, e->p->gear_miss};
   for (int t = 0; t < TN_N_TABLES; t++) {
     const char *records = encode_table(e, t, &info, &e->count[t]);
     c->out = out ? out + e->offset[t] : NULL;
@@ -42,10 +52,6 @@ static void encode_tables(encoder *e, tn_codec *c, uint8_t *out) {
     for (uint32_t i = 0; i < e->count[t]; i++) encode_record(e, c, t, records + i * tn_tables[t].size, i);
     e->bytes[t] = c->at;
   }
-}
-
-static bool encode_is_kept(const encoder *e, uint32_t value, uint32_t *hint) {
-  return e->keep_windows && e->p->values[value].dtype != TN_STR && tn_program_is_window(e->p, value, hint);
 }
 
 /* Bytes of a constant in the file. */
@@ -59,14 +65,19 @@ static bool encode_const_bytes(const tn_program *p, uint32_t value, size_t *out)
   return true;
 }
 
-/* Gives every constant its place in the weights. */
-static bool encode_place(encoder *e) {
+/* Gives every constant its place in the weights or in a file. */
+static bool encode_places(encoder *e) {
   size_t at = 0, bytes;
   uint32_t hint = 0;
   for (uint32_t i = 0; i < e->p->n_values; i++) {
+    e->placed[i] = (encode_place){0, at};
     if (e->p->values[i].store != TN_STORE_CONST) continue;
-    e->placed[i] = encode_is_kept(e, i, &hint) ? UINT64_MAX : at;
-    if (e->placed[i] == UINT64_MAX) continue;
+    const int64_t file = e->sources ? tn_program_find_file(e->p, i, &hint) : -1;
+    if (file >= 0) {
+      const uint8_t *const data = tn_program_data(e->p, i);
+      e->placed[i] = (encode_place){(uint32_t)file + 1, (uint64_t)(data - e->p->files[file]->bytes.ptr)};
+      continue;
+    }
     if (!encode_const_bytes(e->p, i, &bytes) || !tn_add_size(at, bytes, &at) || !tn_align_size(at, TN_CODEC_ALIGN, &at))
       return false;
   }
@@ -89,12 +100,12 @@ static void encode_strings(uint8_t *weights, uint64_t offset, const tn_str *stri
 static void encode_weights(const encoder *e, uint8_t *weights) {
   for (uint32_t i = 0; i < e->p->n_values; i++) {
     const tn_pvalue *x = &e->p->values[i];
-    if (x->store != TN_STORE_CONST || e->placed[i] == UINT64_MAX || x->bytes == 0) continue;
+    if (x->store != TN_STORE_CONST || e->placed[i].source || x->bytes == 0) continue;
     const void *data = tn_program_data(e->p, i);
     if (x->dtype == TN_STR) {
-      encode_strings(weights, e->placed[i], data, (size_t)(x->bytes / sizeof(tn_str)));
+      encode_strings(weights, e->placed[i].offset, data, (size_t)(x->bytes / sizeof(tn_str)));
     } else {
-      memcpy(weights + e->placed[i], data, (size_t)x->bytes);
+      memcpy(weights + e->placed[i].offset, data, (size_t)x->bytes);
     }
   }
 }
@@ -133,7 +144,7 @@ static void encode_header(const encoder *e, uint8_t *out) {
 
 static tn_status encode_all(encoder *e, tn_allocator allocator, tn_bytes *out, tn_error *err) {
   tn_codec c = {0};
-  if (!encode_place(e)) return tn_error_set(err, TN_LIMIT, "the program is too large");
+  if (!encode_places(e)) return tn_error_set(err, TN_LIMIT, "the program is too large");
   encode_tables(e, &c, NULL);
   e->bytes[TN_SECTION_TEXT] = c.text_at;
   if (!encode_layout(e)) return tn_error_set(err, TN_LIMIT, "the program is too large");
@@ -148,17 +159,13 @@ static tn_status encode_all(encoder *e, tn_allocator allocator, tn_bytes *out, t
   return TN_OK;
 }
 
-tn_status tn_program_encode_with(const tn_program *p, tn_allocator allocator, bool keep_windows, tn_bytes *out,
-                                 tn_error *err) {
-  encoder e = {.p = p, .keep_windows = keep_windows};
+tn_status tn_program_encode(const tn_program *p, tn_allocator allocator, const tn_psource *sources, tn_bytes *out,
+                            tn_error *err) {
+  encoder e = {.p = p, .sources = sources};
   const size_t placed_bytes = (size_t)p->n_values * sizeof *e.placed;
   e.placed = tn_alloc(allocator, placed_bytes);
   if (!e.placed) return tn_error_set(err, TN_OOM, "no memory to write a program");
   const tn_status status = encode_all(&e, allocator, out, err);
   tn_free(allocator, e.placed, placed_bytes);
   return status;
-}
-
-tn_status tn_program_encode(const tn_program *p, tn_allocator allocator, tn_bytes *out, tn_error *err) {
-  return tn_program_encode_with(p, allocator, false, out, err);
 }

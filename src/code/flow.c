@@ -475,6 +475,9 @@ tn_status tn_flow_run(const tn_program *p, tn_flow *f, tn_error *err) {
 tn_status tn_program_verify(const tn_program *p, tn_error *err) {
   const tn_allocator a = p->allocator.resize ? p->allocator : tn_allocator_system();
   size_t bytes;
+  /* First, since memory is taken for them. */
+  if ((uint64_t)p->n_slots > (uint64_t)p->n_symbols + p->n_code + p->n_binds)
+    return tn_error_set(err, TN_INVALID, "program: %u slots, but fewer are written", p->n_slots);
   if (!tn_flow_bytes(p, &bytes)) return tn_error_set(err, TN_LIMIT, "program: too large");
   void *memory = tn_alloc(a, bytes);
   if (!memory) return tn_error_set(err, TN_OOM, "no memory to verify a program");

@@ -91,6 +91,7 @@ static void print_value(const printer *o, uint32_t i) {
   if (v->store == TN_STORE_BUFFER) print_f(o, " b%" PRId64, v->index);
   if (v->store == TN_STORE_VIEW) print_f(o, " v%" PRId64, v->index);
   if (v->store == TN_STORE_CONST) print_f(o, " %" PRIu64 " bytes", v->bytes);
+  if (v->source) print_f(o, " at %" PRIu64 " of f%u", v->offset, v->source - 1);
   if (v->store == TN_STORE_SHAPE) {
     print_z(o, " {");
     print_slots(o, v->shape_elems);
@@ -189,11 +190,14 @@ static void print_ports(const printer *o, const char *word, const tn_pio *ports,
 
 void tn_program_print(const tn_program *p, void (*write)(void *arg, const char *text, size_t n), void *arg) {
   const printer o = {p, write, arg};
-  print_f(&o, "program %d, %u slots, ", TN_PROGRAM_VERSION, p->n_slots);
-  print_z(&o, p->model);
-  print_z(&o, "\n");
+  print_f(&o, "program %d, %u slots\n", TN_PROGRAM_VERSION, p->n_slots);
   print_ports(&o, "input", p->inputs, p->n_inputs);
   print_ports(&o, "output", p->outputs, p->n_outputs);
+  for (uint32_t i = 0; i < p->n_sources; i++) {
+    print_f(&o, "weights f%u ", i);
+    print_z(&o, p->sources[i].path);
+    print_z(&o, "\n");
+  }
   print_symbols(&o);
   for (uint32_t i = 0; i < p->n_regions; i++) print_region(&o, i);
 }

@@ -36,7 +36,7 @@
 #include "code/shape.h"
 #include "tenon/status.h"
 
-enum { TN_PROGRAM_VERSION = 3, TN_NO_INDEX = -1, TN_PROGRAM_MAX_RANK = 16 };
+enum { TN_PROGRAM_VERSION = 4, TN_NO_INDEX = -1, TN_PROGRAM_MAX_RANK = 16 };
 
 typedef struct tn_pspan { /* a range of one of the program's arrays */
   uint32_t first, n;
@@ -85,7 +85,8 @@ typedef struct tn_pvalue {
   tn_pspan dims;          /* program->dim_slots: one slot per dim, n == rank; or n == 0: not known before it exists */
   int64_t index;          /* BUFFER: buffer; VIEW: value; INPUT: input number; else 0 */
   uint32_t part;          /* VIEW: 1 + slot of the element of its source where it begins; 0: it is all of it */
-  uint64_t offset, bytes; /* CONST: in weights */
+  uint32_t source;        /* CONST: 0: in weights; else 1 + row of sources */
+  uint64_t offset, bytes; /* CONST: there */
   tn_pspan shape_elems;   /* SHAPE: slots of the elements, in program->dim_slots */
 } tn_pvalue;
 
@@ -166,6 +167,13 @@ typedef struct tn_pgear_dim {
   uint32_t input, axis, column;
 } tn_pgear_dim;
 
+/* A file beside the program's own that holds constants. */
+typedef struct tn_psource {
+  const char *path; /* inside the folder of the program's file; NULL: whoever decodes the program has the file;
+                       "": no constant is in it */
+  uint64_t hash;    /* of the constants in it, when there is a path: tn_program_hash_files */
+} tn_psource;
+
 typedef struct tn_pio { /* a graph input or output as the user sees it */
   const char *name;
   uint32_t value;
@@ -174,8 +182,7 @@ typedef struct tn_pio { /* a graph input or output as the user sees it */
 
 typedef struct tn_program {
   tn_allocator allocator;
-  int refs;          /* atomic */
-  const char *model; /* name for messages */
+  int refs; /* atomic */
 
   const tn_psymbol *symbols;
   uint32_t n_symbols;
@@ -223,10 +230,13 @@ typedef struct tn_program {
 
   /* Weights: CONST values point here. In memory after a compile they are windows on the mapped model files and arena
    * memory: `external` gives the pointer per value. In a decoded program they are inside the blob: `offset` into
-   * `weights`; `external` then gives only the strings. Element data of strings are tn_str, bytes = 16 per element. */
+   * `weights`; `external` then gives only the strings, and what is in `sources`. Element data of strings are tn_str,
+   * bytes = 16 per element. */
   const uint8_t *weights;
   uint64_t weights_bytes;
   const void *const *external; /* n_values pointers or NULL; a NULL entry means `weights` */
+  const tn_psource *sources;
+  uint32_t n_sources;
 
   /* What the arrays live in. */
   tn_file *blob; /* decoded from a mapped file, or NULL */
@@ -235,22 +245,38 @@ typedef struct tn_program {
   void *memory;
   size_t memory_bytes; /* one block from the allocator holding the arrays, or NULL */
   tn_file **files;
-  uint32_t n_files; /* kept open for `external` */
+  uint32_t n_files; /* kept open for `external`; of a decoded program the files of its sources, NULL where path is "" */
 } tn_program;
 
 /* Checks every index, range, order and type, so that running needs no check. INVALID with a sentence. */
 TN_MUST_CHECK tn_status tn_program_verify(const tn_program *p, tn_error *err);
 /* The same program as one block of bytes from `allocator`, strings of CONST values inside. Equal programs give equal
- * bytes. LIMIT when it is too large for memory. */
-TN_MUST_CHECK tn_status tn_program_encode(const tn_program *p, tn_allocator allocator, tn_bytes *out, tn_error *err);
+ * bytes. LIMIT when it is too large for memory. `sources`: one for each of p->files, whose aligned CONST data is not
+ * written but said where it is; NULL: everything is written. */
+TN_MUST_CHECK tn_status tn_program_encode(const tn_program *p, tn_allocator allocator, const tn_psource *sources,
+                                          tn_bytes *out, tn_error *err);
 /* Untrusted bytes to a verified program, which uses them in place; takes over `file` on success (may be NULL: bytes
- * must then outlive the program). */
-TN_MUST_CHECK tn_status tn_program_decode(tn_allocator allocator, tn_bytes bytes, tn_file *file, tn_program **out,
-                                          tn_error *err);
+ * must then outlive the program). Sources are opened in `folder` and must have their hashes; NULL: there may be none.
+ * IO, INVALID with the path of a source. */
+TN_MUST_CHECK tn_status tn_program_decode(tn_allocator allocator, tn_bytes bytes, tn_file *file, const char *folder,
+                                          tn_program **out, tn_error *err);
+/* The same where the caller has the files of the sources, as many and in their order. On success the program owns them
+ * (the array itself is copied). */
+TN_MUST_CHECK tn_status tn_program_decode_over(tn_allocator allocator, tn_bytes bytes, tn_file *file,
+                                               tn_file *const *files, uint32_t n_files, tn_program **out,
+                                               tn_error *err);
 /* A verified deep copy of a program whose arrays are in someone's arena, with memory of its own. CONST data inside
- * p->files stays there when its elements are aligned, other data is copied. On success the copy owns p->files (the
- * array itself is copied); the caller forgets them. */
-TN_MUST_CHECK tn_status tn_program_copy(tn_allocator allocator, const tn_program *p, tn_program **out, tn_error *err);
+ * p->files stays there when its elements are aligned and `keeps_files`, other data is copied. On success a copy that
+ * keeps files owns them (the array itself is copied); the caller forgets them. */
+TN_MUST_CHECK tn_status tn_program_copy(tn_allocator allocator, const tn_program *p, bool keeps_files, tn_program **out,
+                                        tn_error *err);
+/* Replaces *io by a copy that has all constants in memory of its own. */
+TN_MUST_CHECK tn_status tn_program_own(tn_allocator allocator, tn_program **io, tn_error *err);
+/* The file of p->files in which the elements of a CONST value lie, aligned; -1: none. *hint is where to look first: 0,
+ * then what the last call left. */
+int64_t tn_program_find_file(const tn_program *p, uint32_t value, uint32_t *hint);
+/* out[i]: of the CONST data that lies in p->files[i], in order; 0: there is none. */
+void tn_program_hash_files(const tn_program *p, uint64_t *out);
 /* Data of a CONST value; never NULL. */
 const void *tn_program_data(const tn_program *p, uint32_t value);
 void tn_program_retain(tn_program *p);

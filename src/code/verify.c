@@ -14,8 +14,6 @@ typedef struct verifier {
 static tn_status verify_symbols(const verifier *v) {
   const tn_program *p = v->p;
   if (p->n_symbols > p->n_slots) return verify_fail(v, "more symbols than slots");
-  if ((uint64_t)p->n_slots > (uint64_t)p->n_symbols + p->n_code + p->n_binds)
-    return verify_fail(v, "%u slots, but fewer are written", p->n_slots);
   for (uint32_t i = 0; i < p->n_symbols; i++) {
     const tn_psymbol *s = &p->symbols[i];
     if (!s->name) return verify_fail(v, "symbol %u has no name", i);

@@ -1,4 +1,5 @@
 /* The part of the public API that needs no compiler: reports, programs, sessions. */
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -117,27 +118,73 @@ void tn_report_release(tn_report *r) {
 
 /* Programs. */
 
-tn_status tn_program_load_file(const char *path, tn_program **out, tn_report **out_report) {
+static tn_status program_load(const char *path, tn_program **out, tn_error *err) {
   const tn_allocator a = tn_allocator_system();
+  char folder[PATH_MAX];
+  tn_knobs knobs;
+  tn_file *file;
+  TN_TRY(tn_knobs_init(&knobs, err));
+  TN_TRY(tn_file_folder(path, folder, sizeof folder, err));
+  TN_TRY(tn_file_map(a, path, &file, err));
+  const tn_status status = tn_program_decode(a, file->bytes, file, folder, out, err);
+  if (status != TN_OK) tn_file_close(file);
+  return status == TN_OK && knobs.num[TN_KNOB_copy_weights] ? tn_program_own(a, out, err) : status;
+}
+
+tn_status tn_program_load_file(const char *path, tn_program **out, tn_report **out_report) {
   tn_error err = {0};
-  tn_file *file = NULL;
   *out = NULL;
-  tn_status status = tn_file_map(a, path, &file, &err);
-  if (status == TN_OK) status = tn_program_decode(a, file->bytes, file, out, &err);
-  if (status != TN_OK && file) tn_file_close(file);
+  const tn_status status = program_load(path, out, &err);
+  (void)status; /* it is in err */
+  return tn_report_error(out_report, &err);
+}
+
+static tn_status program_write(const tn_program *p, const tn_psource *sources, const char *path, tn_error *err) {
+  const tn_allocator a = tn_allocator_system();
+  tn_bytes bytes;
+  TN_TRY(tn_program_encode(p, a, sources, &bytes, err));
+  const tn_status status = tn_file_write(path, &bytes, 1, err);
+  tn_free(a, (void *)(uintptr_t)bytes.ptr, bytes.len);
+  return status;
+}
+
+/* Rows for p->files as a program in `folder` refers to them. */
+static tn_status program_refer(const tn_program *p, const char *folder, uint64_t *hashes, tn_psource *out,
+                               tn_error *err) {
+  tn_program_hash_files(p, hashes);
+  for (uint32_t i = 0; i < p->n_files; i++) {
+    const char *const path = hashes[i] ? tn_file_below(folder, p->files[i]) : "";
+    if (!path)
+      return tn_error_set(err, TN_INVALID, "the weights '%.400s' are not in the folder '%.400s' or below it",
+                          p->files[i]->path, folder);
+    out[i] = (tn_psource){path, hashes[i]};
+  }
+  return TN_OK;
+}
+
+static tn_status program_save_references(const tn_program *p, const char *path, tn_error *err) {
+  const tn_allocator a = tn_allocator_system();
+  const size_t bytes = p->n_files * (sizeof(tn_psource) + sizeof(uint64_t));
+  char folder[PATH_MAX];
+  TN_TRY(tn_file_folder(path, folder, sizeof folder, err));
+  tn_psource *sources = tn_alloc(a, bytes);
+  if (!sources) return tn_error_set(err, TN_OOM, "no memory to write a program");
+  tn_status status = program_refer(p, folder, (uint64_t *)(void *)(sources + p->n_files), sources, err);
+  if (status == TN_OK) status = program_write(p, sources, path, err);
+  tn_free(a, sources, bytes);
+  return status;
+}
+
+tn_status tn_program_save_as(const tn_program *p, const char *path, tn_weights weights, tn_report **out_report) {
+  tn_error err = {0};
+  const tn_status status =
+      weights == TN_WEIGHTS_REFERENCE ? program_save_references(p, path, &err) : program_write(p, NULL, path, &err);
+  (void)status; /* it is in err */
   return tn_report_error(out_report, &err);
 }
 
 tn_status tn_program_save(const tn_program *p, const char *path, tn_report **out_report) {
-  const tn_allocator a = tn_allocator_system();
-  tn_error err = {0};
-  tn_bytes bytes = {0};
-  if (tn_program_encode(p, a, &bytes, &err) == TN_OK) {
-    const tn_status status = tn_file_write(path, &bytes, 1, &err);
-    (void)status; /* it is in err */
-  }
-  tn_free(a, (void *)(uintptr_t)bytes.ptr, bytes.len);
-  return tn_report_error(out_report, &err);
+  return tn_program_save_as(p, path, TN_WEIGHTS_EMBED, out_report);
 }
 
 void tn_program_add_ref(tn_program *p) { tn_program_retain(p); }

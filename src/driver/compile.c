@@ -1,6 +1,7 @@
 /* The pass manager, and the way from a file to a program. */
 #include "driver/compile.h"
 
+#include <limits.h>
 #include <stdatomic.h>
 
 #include "base/thread.h"
@@ -266,8 +267,9 @@ static tn_status compile_program(tn_compilation *c, tn_allocator allocator, tn_p
   p->allocator = allocator;
   p->files = c->ctx.files.at;
   p->n_files = (uint32_t)c->ctx.files.n;
-  TN_TRY(tn_program_copy(allocator, p, out, &c->error));
-  c->ctx.files.n = 0;
+  const bool keeps_files = !c->ctx.knobs.num[TN_KNOB_copy_weights];
+  TN_TRY(tn_program_copy(allocator, p, keeps_files, out, &c->error));
+  if (keeps_files) c->ctx.files.n = 0;
   atomic_fetch_add(&compile_runs, 1);
   return TN_OK;
 }
@@ -277,11 +279,13 @@ void tn_compilation_drop(tn_compilation *c) {
 }
 
 /* A program file that was mapped to look at it becomes the program. */
-static tn_status compile_load(tn_compilation *c, tn_allocator allocator, tn_program **out) {
+static tn_status compile_load(tn_compilation *c, const tn_compile_request *q, tn_program **out) {
   tn_file *file = c->ctx.files.n ? c->ctx.files.at[0] : NULL;
-  TN_TRY(tn_program_decode(allocator, c->bytes, file, out, &c->error));
+  char folder[PATH_MAX];
+  if (q->path) TN_TRY(tn_file_folder(q->path, folder, sizeof folder, &c->error));
+  TN_TRY(tn_program_decode(q->allocator, c->bytes, file, q->path ? folder : NULL, out, &c->error));
   c->ctx.files.n = 0;
-  return TN_OK;
+  return c->ctx.knobs.num[TN_KNOB_copy_weights] ? tn_program_own(q->allocator, out, &c->error) : TN_OK;
 }
 
 static void compile_report_row(const void *arg, size_t i, tn_report_row *out) {
@@ -305,7 +309,7 @@ tn_status tn_compile(const tn_compile_request *request, tn_compilation *keep, tn
   *out = NULL;
   tn_status status = tn_compilation_run(c, request);
   if (status == TN_OK)
-    status = c->is_program ? compile_load(c, request->allocator, out) : compile_program(c, request->allocator, out);
+    status = c->is_program ? compile_load(c, request, out) : compile_program(c, request->allocator, out);
   if (out_report) *out_report = tn_compilation_report(c);
   if (!keep) tn_compilation_drop(c);
   return status;

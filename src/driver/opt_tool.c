@@ -1,9 +1,12 @@
 /* `tenon opt` and `tenon dump`: some passes or all, and the graph or the program as text. */
+#include <limits.h>
+
 #include "driver/report.h"
 #include "driver/tool.h"
 #include "ir/text.h"
 
 typedef struct opt_tool {
+  const char *path;
   const tn_tool_opt_options *o;
   tn_blob *out;
 } opt_tool;
@@ -17,10 +20,12 @@ static void opt_put_times(tn_text *t, const tn_compilation *c) {
 }
 
 /* The program as it will be: verified, in memory of its own. */
-static tn_status opt_put_program(tn_compilation *c, tn_text *t) {
+static tn_status opt_put_program(tn_compilation *c, const char *path, tn_text *t) {
   tn_program *p = c->pass.program;
   if (c->is_program) {
-    TN_TRY(tn_program_decode(tn_allocator_system(), c->bytes, NULL, &p, &c->error));
+    char folder[PATH_MAX];
+    TN_TRY(tn_file_folder(path, folder, sizeof folder, &c->error));
+    TN_TRY(tn_program_decode(tn_allocator_system(), c->bytes, NULL, folder, &p, &c->error));
     tn_program_print(p, opt_append, t);
     tn_program_release(p);
     return TN_OK;
@@ -39,7 +44,7 @@ static tn_status opt_inside(tn_compilation *c, void *arg) {
   tn_text_init(&t, &c->ctx.arena);
   if (o->time_passes) opt_put_times(&t, c);
   if (o->program || c->is_program)
-    TN_TRY(opt_put_program(c, &t));
+    TN_TRY(opt_put_program(c, tool->path, &t));
   else
     tn_graph_print(c->graph, &t, o->locations ? TN_PRINT_LOCATIONS : 0);
   return tn_blob_copy((tn_str){tn_text_z(&t), t.len}, tool->out);
@@ -77,6 +82,6 @@ tn_status tn_tool_opt(const char *path, const tn_tool_opt_options *o, tn_blob *o
                                 .dump_dir = o->dump_dir,
                                 .max_edits = o->stop_after_edits,
                                 .locations = o->locations != 0};
-  opt_tool tool = {o, out};
+  opt_tool tool = {path, o, out};
   return tn_tool_finish(&c, tn_compilation_run(&c, &q), opt_inside, &tool, out_report);
 }

@@ -259,7 +259,6 @@ static void emit_input_dims(tn_emit *e) {
 static tn_program *emit_program(tn_emit *e) {
   tn_program *p = TN_NEW(e->arena, tn_program);
   const tn_region *main = e->graph->main;
-  p->model = e->pass->ctx->file ? e->pass->ctx->file : "";
   p->buffers = e->buffers;
   p->n_buffers = e->pass->plan->n_buffers;
   emit_segments(e, p);

@@ -32,7 +32,7 @@ typedef struct build {
 
 __attribute__((unused)) static void build_init(build *b, tn_allocator allocator) {
   memset(b, 0, sizeof *b);
-  b->p = (tn_program){.allocator = allocator, .refs = 1, .model = "hand.onnx"};
+  b->p = (tn_program){.allocator = allocator, .refs = 1};
   b->p.symbols = b->symbols;
   b->p.code = b->code;
   b->p.binds = b->binds;

@@ -38,13 +38,12 @@ TEST(round_trip) {
   tn_bytes first = {NULL, 0}, second = {NULL, 0};
   tn_program *p = NULL, *copy = NULL;
   build_everything(&b, a);
-  if (!CHECK_EQ_I(tn_program_encode(&b.p, a, &first, &err), TN_OK)) return;
-  if (!CHECK_EQ_I(tn_program_decode(a, first, NULL, &p, &err), TN_OK)) {
+  if (!CHECK_EQ_I(tn_program_encode(&b.p, a, NULL, &first, &err), TN_OK)) return;
+  if (!CHECK_EQ_I(tn_program_decode(a, first, NULL, NULL, &p, &err), TN_OK)) {
     printf("  %s\n", err.text);
     return;
   }
   CHECK(memcmp(first.ptr, "TENONPRG", 8) == 0);
-  CHECK_STR(p->model, "hand.onnx");
   CHECK_EQ_I(p->n_values, b.p.n_values);
   CHECK_STR(p->values[3].name, "sum");
   CHECK_EQ_I(p->symbols[0].max, 100);
@@ -58,9 +57,9 @@ TEST(round_trip) {
   CHECK_EQ_F(bias[1], 2);
   CHECK((uintptr_t)bias % 64 == 0);
   CHECK((const uint8_t *)bias > first.ptr && (const uint8_t *)bias < first.ptr + first.len); /* in place */
-  CHECK_EQ_I(tn_program_encode(p, a, &second, &err), TN_OK);
+  CHECK_EQ_I(tn_program_encode(p, a, NULL, &second, &err), TN_OK);
   CHECK(second.len == first.len && memcmp(second.ptr, first.ptr, first.len) == 0);
-  CHECK_EQ_I(tn_program_copy(a, p, &copy, &err), TN_OK);
+  CHECK_EQ_I(tn_program_copy(a, p, true, &copy, &err), TN_OK);
   tn_program_release(p);
   free_bytes(a, first);
   CHECK_STR(copy->steps[2].kernel, "identity");
@@ -81,10 +80,10 @@ TEST(unaligned_bytes) {
   tn_bytes bytes = {NULL, 0};
   tn_program *p = NULL;
   build_everything(&b, a);
-  CHECK_EQ_I(tn_program_encode(&b.p, a, &bytes, &err), TN_OK);
+  CHECK_EQ_I(tn_program_encode(&b.p, a, NULL, &bytes, &err), TN_OK);
   if (!CHECK(bytes.len < sizeof room - 1)) return;
   memcpy(room + 1, bytes.ptr, bytes.len);
-  CHECK_EQ_I(tn_program_decode(a, (tn_bytes){room + 1, bytes.len}, NULL, &p, &err), TN_OK);
+  CHECK_EQ_I(tn_program_decode(a, (tn_bytes){room + 1, bytes.len}, NULL, NULL, &p, &err), TN_OK);
   CHECK((uintptr_t)tn_program_data(p, 2) % 64 == 0);
   tn_program_release(p);
   free_bytes(a, bytes);
@@ -98,12 +97,12 @@ TEST(damaged_files) {
   tn_error err = {TN_OK, ""};
   tn_bytes bytes = {NULL, 0};
   build_everything(&b, a);
-  if (!CHECK_EQ_I(tn_program_encode(&b.p, a, &bytes, &err), TN_OK)) return;
+  if (!CHECK_EQ_I(tn_program_encode(&b.p, a, NULL, &bytes, &err), TN_OK)) return;
   uint8_t *copy = tn_alloc(a, bytes.len);
   for (size_t cut = 0; cut < bytes.len; cut += cut < 600 ? 1 : 37) {
     tn_program *p = NULL;
     err = (tn_error){TN_OK, ""};
-    CHECK_EQ_I(tn_program_decode(a, (tn_bytes){bytes.ptr, cut}, NULL, &p, &err), TN_INVALID);
+    CHECK_EQ_I(tn_program_decode(a, (tn_bytes){bytes.ptr, cut}, NULL, NULL, &p, &err), TN_INVALID);
     CHECK(err.text[0]);
   }
   memcpy(copy, bytes.ptr, bytes.len);
@@ -112,7 +111,7 @@ TEST(damaged_files) {
     tn_program *p = NULL;
     err = (tn_error){TN_OK, ""};
     copy[bit / 8] ^= (uint8_t)(1 << bit % 8);
-    const tn_status status = tn_program_decode(a, (tn_bytes){copy, bytes.len}, NULL, &p, &err);
+    const tn_status status = tn_program_decode(a, (tn_bytes){copy, bytes.len}, NULL, NULL, &p, &err);
     CHECK(status == TN_OK || status == TN_INVALID || status == TN_UNSUPPORTED);
     taken += status == TN_OK;
     if (status == TN_OK) tn_program_release(p);
@@ -132,20 +131,20 @@ TEST(refusals_say_why) {
   tn_bytes bytes = {NULL, 0};
   tn_program *p = NULL;
   build_everything(&b, a);
-  CHECK_EQ_I(tn_program_encode(&b.p, a, &bytes, &err), TN_OK);
+  CHECK_EQ_I(tn_program_encode(&b.p, a, NULL, &bytes, &err), TN_OK);
   if (!CHECK(bytes.len < sizeof copy)) return;
-#define REFUSED(change, code, message)                                             \
-  do {                                                                             \
-    memcpy(copy, bytes.ptr, bytes.len);                                            \
-    size_t len = bytes.len;                                                        \
-    change;                                                                        \
-    err = (tn_error){TN_OK, ""};                                                   \
-    CHECK_EQ_I(tn_program_decode(a, (tn_bytes){copy, len}, NULL, &p, &err), code); \
-    CHECK_HAS(err.text, message);                                                  \
+#define REFUSED(change, code, message)                                                   \
+  do {                                                                                   \
+    memcpy(copy, bytes.ptr, bytes.len);                                                  \
+    size_t len = bytes.len;                                                              \
+    change;                                                                              \
+    err = (tn_error){TN_OK, ""};                                                         \
+    CHECK_EQ_I(tn_program_decode(a, (tn_bytes){copy, len}, NULL, NULL, &p, &err), code); \
+    CHECK_HAS(err.text, message);                                                        \
   } while (0)
   REFUSED(copy[0] = 'X', TN_INVALID, "this is no Tenon program");
   REFUSED(len = 5, TN_INVALID, "this is no Tenon program");
-  REFUSED(copy[8] = 99, TN_UNSUPPORTED, "program format 99; this version reads 3");
+  REFUSED(copy[8] = 99, TN_UNSUPPORTED, "program format 99; this version reads 4");
   REFUSED(len -= 1, TN_INVALID, "bytes, but should have");
   REFUSED(copy[700] ^= 1, TN_INVALID, "does not have its hash");
   REFUSED(copy[12] = 3, TN_INVALID, "3 sections");
@@ -164,7 +163,7 @@ TEST(every_allocation_may_fail) {
     tn_program *p = NULL;
     build_everything(&b, a);
     program_probe.fail_at = k;
-    const tn_status status = tn_program_copy(a, &b.p, &p, &err);
+    const tn_status status = tn_program_copy(a, &b.p, true, &p, &err);
     done = status == TN_OK;
     CHECK(done || status == TN_OOM);
     tn_program_release(p);
@@ -185,7 +184,7 @@ static void sink_write(void *arg, const char *text, size_t n) {
 
 TEST(text) {
   static const char *const want =
-      "program 3, 2 slots, hand.onnx\n"
+      "program 4, 2 slots\n"
       "input v0 a f32[N,2]\n"
       "input v1 b f32[N,2]\n"
       "output v5 y f32[N,2]\n"

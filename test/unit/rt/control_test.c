@@ -429,7 +429,7 @@ static void build_scan_columns(build *b) { build_scan(b, 1, 0); }
 
 static tn_status control_try(fixture *x, const tn_karg *args, int n) {
   build_ticks(&x->b);
-  tn_status status = tn_program_copy(x->allocator, &x->b.p, &x->p, &x->err);
+  tn_status status = tn_program_copy(x->allocator, &x->b.p, true, &x->p, &x->err);
   if (status == TN_OK) status = tn_rt_session_create(x->p, x->allocator, NULL, &x->s, &x->err);
   for (int i = 0; i < n && status == TN_OK; i++) status = tn_rt_set_input(x->s, (uint32_t)i, &args[i], &x->err);
   return status == TN_OK ? tn_rt_run(x->s, &x->err) : status;

@@ -221,7 +221,7 @@ TEST(unknown_kernels_are_all_named) {
   x.b.steps[2].kernel = "nope";
   x.b.steps[2].label = "node 'last' (Nope)";
   tn_program *p = NULL;
-  if (!CHECK_EQ_I(tn_program_copy(x.allocator, &x.b.p, &p, &x.err), TN_OK)) return;
+  if (!CHECK_EQ_I(tn_program_copy(x.allocator, &x.b.p, true, &p, &x.err), TN_OK)) return;
   CHECK_EQ_I(tn_rt_session_create(p, x.allocator, NULL, &x.s, &x.err), TN_UNSUPPORTED);
   CHECK_STR(x.err.text, "add: no kernel 'frobnicate'; node 'last' (Nope): no kernel 'nope'");
   tn_program_release(p);
@@ -282,7 +282,7 @@ TEST(every_allocation_may_fail) {
     tn_program *p = NULL;
     tn_rt_session *s = NULL;
     const tn_karg a = fixture_arg(TN_F32, data, 2, DIMS(3, 2));
-    status = tn_program_copy(x.allocator, &x.b.p, &p, &x.err);
+    status = tn_program_copy(x.allocator, &x.b.p, true, &p, &x.err);
     if (status == TN_OK) status = tn_rt_session_create(p, x.allocator, NULL, &s, &x.err);
     if (status == TN_OK) status = tn_rt_set_input(s, 0, &a, &x.err);
     if (status == TN_OK) status = tn_rt_set_input(s, 1, &a, &x.err);

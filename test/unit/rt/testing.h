@@ -26,7 +26,7 @@ __attribute__((unused)) static void fixture_init(fixture *x) {
 
 __attribute__((unused)) static bool fixture_start(fixture *x) {
   build_ticks(&x->b);
-  tn_status status = tn_program_copy(x->allocator, &x->b.p, &x->p, &x->err);
+  tn_status status = tn_program_copy(x->allocator, &x->b.p, true, &x->p, &x->err);
   if (status == TN_OK) status = tn_rt_session_create(x->p, x->allocator, NULL, &x->s, &x->err);
   if (status != TN_OK) printf("  %s\n", x->err.text);
   return status == TN_OK;
