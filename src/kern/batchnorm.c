@@ -35,46 +35,54 @@ enum { NORM_LANES = 16 };
     return part[0];                                             \
   }
 
-#define NORM_ROWS(T, NAME, SQRT)                                                    \
-  NORM_SUM(T, NAME##_sum, v)                                                        \
-  NORM_SUM(T, NAME##_squares, (v - mean) * (v - mean))                              \
-  static void NAME(void *arg, int64_t begin, int64_t end, int worker) {             \
-    const norm_job *j = arg;                                                        \
-    const int64_t n = j->n;                                                         \
-    const T *scale = j->scale, *bias = j->bias;                                     \
-    (void)worker;                                                                   \
-    for (int64_t r = begin; r < end; r++) {                                         \
-      const T *x = (const T *)j->x + r * n;                                         \
-      T *y = (T *)j->y + r * n;                                                     \
-      const T mean = j->is_rms ? (T)0 : NAME##_sum(x, n, 0) / (T)n;                 \
-      const T inv = (T)1 / SQRT(NAME##_squares(x, n, mean) / (T)n + (T)j->epsilon); \
-      const int64_t at = r % j->mod * j->step;                                      \
-      if (j->mean) ((T *)j->mean)[r] = mean;                                        \
-      if (j->inv) ((T *)j->inv)[r] = inv;                                           \
-      if (!j->y) continue;                                                          \
-      if (j->chunk == 1) {                                                          \
-        const T *s = scale + at, *b = bias ? bias + at : NULL;                      \
-        if (b) {                                                                    \
-          TN_IN_PLACE_LOOP                                                          \
-          for (int64_t i = 0; i < n; i++) y[i] = (x[i] - mean) * inv * s[i] + b[i]; \
-        } else {                                                                    \
-          TN_IN_PLACE_LOOP                                                          \
-          for (int64_t i = 0; i < n; i++) y[i] = (x[i] - mean) * inv * s[i];        \
-        }                                                                           \
-        continue;                                                                   \
-      }                                                                             \
-      for (int64_t c = 0; c * j->chunk < n; c++, x += j->chunk, y += j->chunk) {    \
-        const T a = scale[at + c] * inv, b = bias ? bias[at + c] : (T)0;            \
-        TN_IN_PLACE_LOOP                                                            \
-        for (int64_t i = 0; i < j->chunk; i++) y[i] = (x[i] - mean) * a + b;        \
-      }                                                                             \
-    }                                                                               \
+/* Of nearly equal numbers the rounding of the mean is as large as what is left of them: that rounding is `left`. */
+#define NORM_ROWS(T, NAME, SQRT)                                                                                      \
+  NORM_SUM(T, NAME##_sum, v)                                                                                          \
+  NORM_SUM(T, NAME##_left, v - mean)                                                                                  \
+  NORM_SUM(T, NAME##_squares, (v - mean) * (v - mean))                                                                \
+  static void NAME(void *arg, int64_t begin, int64_t end, int worker) {                                               \
+    const norm_job *j = arg;                                                                                          \
+    const int64_t n = j->n;                                                                                           \
+    const T *scale = j->scale, *bias = j->bias;                                                                       \
+    (void)worker;                                                                                                     \
+    for (int64_t r = begin; r < end; r++) {                                                                           \
+      const T *x = (const T *)j->x + r * n;                                                                           \
+      T *y = (T *)j->y + r * n;                                                                                       \
+      const T mean = j->is_rms ? (T)0 : NAME##_sum(x, n, 0) / (T)n;                                                   \
+      const T square = NAME##_squares(x, n, mean) / (T)n + (T)j->epsilon;                                             \
+      const bool is_close = mean * mean > 16 * square;                                                                \
+      const T left = is_close ? NAME##_left(x, n, mean) / (T)n : (T)0, spread = square - left * left;                 \
+      const T inv = (T)1 / SQRT(spread < (T)j->epsilon ? (T)j->epsilon : spread), shift = left * inv;                 \
+      const int64_t at = r % j->mod * j->step;                                                                        \
+      if (j->mean) ((T *)j->mean)[r] = mean + left;                                                                   \
+      if (j->inv) ((T *)j->inv)[r] = inv;                                                                             \
+      if (!j->y) continue;                                                                                            \
+      if (j->chunk == 1) {                                                                                            \
+        const T *s = scale + at, *b = bias ? bias + at : NULL;                                                        \
+        if (b) {                                                                                                      \
+          TN_IN_PLACE_LOOP                                                                                            \
+          for (int64_t i = 0; i < n; i++) y[i] = ((x[i] - mean) * inv - shift) * s[i] + b[i];                         \
+        } else {                                                                                                      \
+          TN_IN_PLACE_LOOP                                                                                            \
+          for (int64_t i = 0; i < n; i++) y[i] = ((x[i] - mean) * inv - shift) * s[i];                                \
+        }                                                                                                             \
+        continue;                                                                                                     \
+      }                                                                                                               \
+      for (int64_t c = 0; c * j->chunk < n; c++, x += j->chunk, y += j->chunk) {                                      \
+        const T a = scale[at + c] * inv, given = bias ? bias[at + c] : (T)0, b = is_close ? given - left * a : given; \
+        TN_IN_PLACE_LOOP                                                                                              \
+        for (int64_t i = 0; i < j->chunk; i++) y[i] = (x[i] - mean) * a + b;                                          \
+      }                                                                                                               \
+    }                                                                                                                 \
   }
 NORM_ROWS(float, norm_rows_f32, sqrtf)
 NORM_ROWS(double, norm_rows_f64, sqrt)
 
 static tn_status norm_run(tn_kcall *k, const norm_job *j, bool is_f64) {
   norm_job copy = *j;
+  void *const figures[2] = {j->mean, j->inv};
+  for (int64_t i = 0; j->n == 0 && i < 2 * j->rows; i++) /* of nothing */
+    if (figures[i % 2]) tn_store_f64(is_f64 ? TN_F64 : TN_F32, figures[i % 2], i / 2, (double)NAN);
   if (j->rows == 0 || j->n == 0) return TN_OK;
   tn_pool_for(k->pool, j->rows, 4096 / j->n + 1, is_f64 ? norm_rows_f64 : norm_rows_f32, &copy);
   return TN_OK;
@@ -215,22 +223,22 @@ TN_KERNEL(rms_norm, TN_K_SIZES | TN_K_IN_PLACE_FIRST) {
 typedef struct norm_batch {
   const void *x;
   void *y;
-  void *a, *b; /* y = x * a + b per channel */
+  void *mean, *a, *b; /* y = (x - mean) * a + b per channel */
   int64_t batch, channels, n;
 } norm_batch;
 
-#define NORM_AFFINE(T, NAME)                                            \
-  static void NAME(void *arg, int64_t begin, int64_t end, int worker) { \
-    const norm_batch *j = arg;                                          \
-    (void)worker;                                                       \
-    const T *as = j->a, *bs = j->b;                                     \
-    for (int64_t i = begin; i < end; i++) {                             \
-      const T *x = (const T *)j->x + i * j->n;                          \
-      T *y = (T *)j->y + i * j->n;                                      \
-      const T a = as[i % j->channels], b = bs[i % j->channels];         \
-      TN_IN_PLACE_LOOP                                                  \
-      for (int64_t e = 0; e < j->n; e++) y[e] = x[e] * a + b;           \
-    }                                                                   \
+#define NORM_AFFINE(T, NAME)                                                                   \
+  static void NAME(void *arg, int64_t begin, int64_t end, int worker) {                        \
+    const norm_batch *j = arg;                                                                 \
+    (void)worker;                                                                              \
+    const T *means = j->mean, *as = j->a, *bs = j->b;                                          \
+    for (int64_t i = begin; i < end; i++) {                                                    \
+      const T *x = (const T *)j->x + i * j->n;                                                 \
+      T *y = (T *)j->y + i * j->n;                                                             \
+      const T mean = means[i % j->channels], a = as[i % j->channels], b = bs[i % j->channels]; \
+      TN_IN_PLACE_LOOP                                                                         \
+      for (int64_t e = 0; e < j->n; e++) y[e] = (x[e] - mean) * a + b;                         \
+    }                                                                                          \
   }
 NORM_AFFINE(float, norm_affine_f32)
 NORM_AFFINE(double, norm_affine_f64)
@@ -267,9 +275,11 @@ static tn_status norm_batch_read(tn_kcall *k, norm_batch *j) {
   }
   for (int i = 1; i < 5; i++) TN_TRY(norm_check(k, k->in[i], j->channels, "a parameter of batch_norm"));
   void *room;
-  TN_TRY(tn_k_scratch_array(k, 2 * j->channels, (size_t)tn_dtype_bits(x->dtype) / 8, &room));
-  j->a = room;
-  j->b = (char *)room + (size_t)j->channels * ((size_t)tn_dtype_bits(x->dtype) / 8);
+  const size_t size = (size_t)tn_dtype_bits(x->dtype) / 8;
+  TN_TRY(tn_k_scratch_array(k, 3 * j->channels, size, &room));
+  j->mean = room;
+  j->a = (char *)room + (size_t)j->channels * size;
+  j->b = (char *)j->a + (size_t)j->channels * size;
   return TN_OK;
 }
 
@@ -285,7 +295,8 @@ static tn_status norm_batch_run(tn_kcall *k) {
     if (training) norm_batch_stats(&j, d, c, &mean, &var);
     const double a = tn_load_f64(d, k->in[1]->data, c) / sqrt(var + epsilon);
     tn_store_f64(d, j.a, c, a);
-    tn_store_f64(d, j.b, c, tn_load_f64(d, k->in[2]->data, c) - mean * a);
+    tn_store_f64(d, j.mean, c, mean);
+    tn_store_f64(d, j.b, c, tn_load_f64(d, k->in[2]->data, c) - (mean - tn_load_f64(d, j.mean, c)) * a);
     if (tn_k_outp(k, 1)) tn_store_f64(d, k->out[1]->data, c, old_mean * momentum + mean * (1 - momentum));
     if (tn_k_outp(k, 2)) tn_store_f64(d, k->out[2]->data, c, old_var * momentum + var * (1 - momentum));
   }

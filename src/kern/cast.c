@@ -30,6 +30,7 @@ static int cast_format(tn_dtype d, const void *p, int64_t i, char *text, size_t 
   const double v = tn_load_f64(d, p, i);
   if (isnan(v)) return snprintf(text, size, "NaN");
   if (isinf(v)) return snprintf(text, size, v > 0 ? "INF" : "-INF");
+  if (fabs(v) < 1e16 && trunc(v) == v) return snprintf(text, size, "%.0f", v); /* %g may choose 3e+04 */
   int n = 0;
   for (int digits = 1; digits <= 17; digits++) {
     n = snprintf(text, size, "%.*g", digits, v);

@@ -73,6 +73,7 @@ static tn_str cast_print(tn_eval *e, tn_dtype d, const void *p, int64_t i) {
   const double v = tn_load_f64(d, p, i);
   if (isnan(v)) return tn_str_of("NaN");
   if (isinf(v)) return tn_str_of(v > 0 ? "INF" : "-INF");
+  if (fabs(v) < 1e16 && trunc(v) == v) return tn_str_of(tn_arena_printf(e->arena, "%.0f", v)); /* %g may take 3e+04 */
   char text[40];
   for (int digits = 1; digits <= 17; digits++) {
     snprintf(text, sizeof text, "%.*g", digits, v);

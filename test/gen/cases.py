@@ -14,6 +14,7 @@ import judge
 NAN, INF = float("nan"), float("inf")
 WIDE = {T.FLOAT8E4M3FN, T.FLOAT8E5M2, T.FLOAT8E8M0}  # travel as floats
 LEAST = -2**63
+CLOSE = [3 - 2.0**-22, 3]  # neighbours; their mean lies between them
 
 # (operator, opset, [(element type, shape, values), ...], attributes, (element type, values))
 CASES = [
@@ -32,12 +33,18 @@ CASES = [
     ("Cast", 25, [(T.FLOAT, [4], [3, 2.9, 1, 5])], {"to": T.FLOAT8E8M0, "round_mode": "nearest"}, (T.FLOAT8E8M0, [4, 2, 1, 4])),
     ("Cast", 25, [(T.STRING, [3], ["3", "2.9", "5"])], {"to": T.FLOAT8E8M0, "round_mode": "down"}, (T.FLOAT8E8M0, [2, 2, 4])),
     ("Cast", 19, [(T.STRING, [2], ["500", "1"])], {"to": T.FLOAT8E4M3FN, "saturate": 0}, (T.FLOAT8E4M3FN, [NAN, 1])),
+    ("Cast", 13, [(T.FLOAT, [5], [1, -30000, 0.5, 16777216, 1e20])], {"to": T.STRING}, (T.STRING, ["1", "-30000", "0.5", "16777216", "1e+20"])),
     ("BlackmanWindow", 17, [(T.INT64, [], [6])], {"output_datatype": T.INT32}, (T.INT32, [0, 0, 0, 1, 0, 0])),
     ("OneHot", 11, [(T.FLOAT, [3], [-0.7, 1.9, -1.2]), (T.INT64, [1], [3]), (T.FLOAT, [2], [0, 1])], {},
      (T.FLOAT, [[1, 0, 0], [0, 1, 0], [0, 0, 1]])),
     ("QuantizeLinear", 21, [(T.FLOAT, [4], [1, 2, 3, 4]), (T.FLOAT, [2], [1, 0.5])], {"axis": 0, "block_size": 2}, (T.UINT8, [1, 2, 6, 8])),
     ("DequantizeLinear", 21, [(T.UINT8, [5], [1, 2, 3, 4, 5]), (T.FLOAT, [3], [1, 0.5, 2])], {"axis": 0, "block_size": 2},
      (T.FLOAT, [1, 2, 1.5, 2, 10])),
+    *((op, v, [(T.FLOAT, [1, 1, 2], CLOSE), (T.FLOAT, [n], [1] * n), (T.FLOAT, [n], [0] * n), *more], {"epsilon": 0.0, **attrs}, (T.FLOAT, [[[-1, 1]]]))
+      for op, v, n, more, attrs in (("InstanceNormalization", 6, 1, [], {}), ("GroupNormalization", 21, 1, [], {"num_groups": 1}), ("LayerNormalization", 17, 2, [], {}),
+                                    ("BatchNormalization", 15, 1, [(T.FLOAT, [1], [0]), (T.FLOAT, [1], [1])], {"training_mode": 1}))),
+    ("BatchNormalization", 15, [(T.FLOAT, [1, 1, 2], CLOSE), (T.FLOAT, [1], [1]), (T.FLOAT, [1], [0]), (T.FLOAT, [1], [3 - 2.0**-22]), (T.FLOAT, [1], [2.0**-40 / 9])],
+     {"epsilon": 0.0}, (T.FLOAT, [[[0, 0.75]]])),
 ]
 
 
