@@ -6,32 +6,23 @@
 typedef struct binary_row {
   tn_kmap_fn fn[TN_N_DTYPES]; /* by element type; f16 and bf16 go through F32 */
   bool to_bool;
+  bool takes_steps; /* the functions repeat elements themselves */
 } binary_row;
+
+/* Elements of a loop's least vector: 16 bytes of the operands, or of the result where that is bool. */
+#define BINARY_LANES(size, to_bool) ((to_bool) || (size) >= 16 ? 16 : 16 / (int)(size))
 
 #define BINARY_LOOP(id, suffix, T, R, expr)                                                                        \
   static void id##_##suffix(const void *const *in, const int64_t *step, void *out, int64_t n, const void *param) { \
     const T *const as = in[0];                                                                                     \
     const T *const bs = in[1];                                                                                     \
     R *const ys = out;                                                                                             \
-    (void)param;                                                                                                   \
-    if (step[0] == 1 && step[1] == 1) {                                                                            \
-      TN_IN_PLACE_LOOP                                                                                             \
-      for (int64_t i = 0; i < n; i++) {                                                                            \
-        const T a = as[i], b = bs[i];                                                                              \
-        (void)b, ys[i] = (R)(expr);                                                                                \
-      }                                                                                                            \
-    } else if (step[0] == 1 && step[1] == 0) {                                                                     \
-      const T b = bs[0];                                                                                           \
-      TN_IN_PLACE_LOOP                                                                                             \
-      for (int64_t i = 0; i < n; i++) {                                                                            \
-        const T a = as[i];                                                                                         \
-        (void)b, ys[i] = (R)(expr);                                                                                \
-      }                                                                                                            \
-    } else {                                                                                                       \
-      for (int64_t i = 0; i < n; i++) {                                                                            \
-        const T a = as[i * step[0]], b = bs[i * step[1]];                                                          \
-        (void)b, ys[i] = (R)(expr);                                                                                \
-      }                                                                                                            \
+    const int64_t whole = TN_KMAP_WHOLE(n, BINARY_LANES(sizeof(T), sizeof(R) == 1));                               \
+    (void)step, (void)param;                                                                                       \
+    TN_IN_PLACE_LOOP                                                                                               \
+    for (int64_t i = 0; i < whole; i++) {                                                                          \
+      const T a = as[i], b = bs[i];                                                                                \
+      (void)b, ys[i] = (R)(expr);                                                                                  \
     }                                                                                                              \
   }
 
@@ -41,6 +32,7 @@ static tn_kmap_fn binary_fn(const binary_row *row, tn_dtype d, tn_kmap *m) {
   m->n_in = 2;
   m->in[0] = m->in[1] = work;
   m->out = row->to_bool ? TN_BOOL : work;
+  m->lanes = row->takes_steps ? 0 : BINARY_LANES(tn_dtype_bits(work) / 8, tn_dtype_bits(m->out) == 8);
   return m->fn;
 }
 
@@ -173,9 +165,25 @@ TN_KERNEL(mod, TN_K_SIZES | TN_K_IN_PLACE) {
 
 /* Pow: the exponent may have another type; it is read as double (or int64 for integer bases). */
 static double binary_pow(double a, double b) { return b == 2 ? a * a : (b == 0.5 && a >= 0 ? sqrt(a) : pow(a, b)); }
-BINARY_LOOP(pow, f32, float, float, b == 2.0f ? a * a : (b == 0.5f && a >= 0 ? sqrtf(a) : powf(a, b)))
-BINARY_LOOP(pow, f64, double, double, binary_pow(a, b))
-static const binary_row pow_row = {.fn = {BINARY_FLOAT_SLOTS(pow)}};
+#define POW_LOOP(suffix, T, square_root, power)                                                                   \
+  static void pow_##suffix(const void *const *in, const int64_t *step, void *out, int64_t n, const void *param) { \
+    const T *const as = in[0];                                                                                    \
+    const T *const bs = in[1];                                                                                    \
+    T *const ys = out;                                                                                            \
+    (void)param;                                                                                                  \
+    if (step[0] == 1 && step[1] == 0 && bs[0] == 2) {                                                             \
+      TN_IN_PLACE_LOOP                                                                                            \
+      for (int64_t i = 0; i < n; i++) ys[i] = as[i] * as[i];                                                      \
+      return;                                                                                                     \
+    }                                                                                                             \
+    for (int64_t i = 0; i < n; i++) {                                                                             \
+      const T a = as[i * step[0]], b = bs[i * step[1]];                                                           \
+      ys[i] = b == 2 ? a * a : (b == (T)0.5 && a >= 0 ? square_root(a) : power(a, b));                            \
+    }                                                                                                             \
+  }
+POW_LOOP(f32, float, sqrtf, powf)
+POW_LOOP(f64, double, sqrt, pow)
+static const binary_row pow_row = {.fn = {BINARY_FLOAT_SLOTS(pow)}, .takes_steps = true};
 
 typedef struct pow_job {
   const tn_karg *a, *b, *y;

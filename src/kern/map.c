@@ -4,7 +4,7 @@
 
 #include "kern/recast.h"
 
-enum { MAP_BLOCK = 512, MAP_GRAIN = 16384 };
+enum { MAP_BLOCK = 512, MAP_GRAIN = 16384, MAP_ROW = 128, MAP_MAX_SIZE = 16 };
 
 typedef struct map_job {
   const tn_kmap *map;
@@ -28,11 +28,56 @@ static void map_load(const map_job *j, int i, const uint8_t *src, int64_t step, 
   for (int64_t e = 0; e < n; e++) buffer[e] = (float)tn_load_f64(j->dtype[i], src, e * step);
 }
 
+/* n copies of one element. */
+static void map_repeat(uint8_t *row, const void *element, size_t size, int64_t n) {
+  memcpy(row, element, size);
+  const size_t bytes = (size_t)n * size;
+  for (size_t done = size; done < bytes; done *= 2) memcpy(row + done, row, done < bytes - done ? done : bytes - done);
+}
+
+/* fn over n elements in whole lanes: repeated elements are written out, and the last lanes go through memory of ours.
+ */
+static void map_lanes(const tn_kmap *m, const void *const *src, const int64_t *step, uint8_t *dst, int64_t n) {
+  _Alignas(64) uint8_t rows[TN_KMAP_MAX_IN][MAP_ROW * MAP_MAX_SIZE];
+  _Alignas(64) uint8_t last[TN_KMAP_LANES * MAP_MAX_SIZE];
+  const int64_t padded = (n + m->lanes - 1) & -(int64_t)m->lanes;
+  const size_t out_size = (size_t)tn_dtype_bits(m->out) / 8;
+  size_t size[TN_KMAP_MAX_IN];
+  int64_t most = padded, part;
+  for (int i = 0; i < m->n_in; i++) {
+    size[i] = (size_t)tn_dtype_bits(m->in[i]) / 8;
+    if (step[i]) continue;
+    most = padded < MAP_ROW ? padded : MAP_ROW;
+    map_repeat(rows[i], src[i], size[i], most);
+  }
+  for (int64_t done = 0; done < n; done += part) {
+    const void *in[TN_KMAP_MAX_IN] = {NULL};
+    const int64_t left = n - done;
+    const bool is_last = left < m->lanes;
+    for (int i = 0; i < m->n_in; i++) {
+      in[i] = step[i] && !is_last ? (const uint8_t *)src[i] + (size_t)done * size[i] : rows[i];
+      if (!step[i] || !is_last) continue;
+      memset(rows[i], 0, (size_t)m->lanes * size[i]);
+      memcpy(rows[i], (const uint8_t *)src[i] + (size_t)done * size[i], (size_t)left * size[i]);
+    }
+    part = is_last ? m->lanes : TN_KMAP_WHOLE(left < most ? left : most, m->lanes);
+    m->fn(in, step, is_last ? last : dst + (size_t)done * out_size, part, m->param);
+    if (is_last) memcpy(dst + (size_t)done * out_size, last, (size_t)left * out_size);
+  }
+}
+
+static void map_call(const tn_kmap *m, const void *const *src, const int64_t *step, void *dst, int64_t n) {
+  if (m->lanes)
+    map_lanes(m, src, step, dst, n);
+  else
+    m->fn(src, step, dst, n, m->param);
+}
+
 /* One run of n elements along the innermost dim. */
 static void map_run(const map_job *j, const uint8_t *const *src, const int64_t *step, uint8_t *dst, int64_t n) {
   const tn_kmap *const m = j->map;
   if (!j->widen) {
-    m->fn((const void *const *)src, step, dst, n, m->param);
+    map_call(m, (const void *const *)src, step, dst, n);
     return;
   }
   float in[TN_KMAP_MAX_IN][MAP_BLOCK];
@@ -52,7 +97,7 @@ static void map_run(const map_job *j, const uint8_t *const *src, const int64_t *
     }
     uint8_t *const to = dst + (size_t)done * j->out_size;
     const bool narrow = j->out_dtype != m->out;
-    m->fn(p, s, narrow ? (void *)out : (void *)to, part, m->param);
+    map_call(m, p, s, narrow ? (void *)out : (void *)to, part);
     if (narrow) (void)!tn_recast(j->out_dtype, to, m->out, out, part, false);
   }
 }
@@ -98,7 +143,7 @@ static bool map_small(const tn_kmap *m, const tn_karg *const *in, const tn_karg 
     src[i] = in[i]->data;
     step[i] = in[i]->count != 1;
   }
-  m->fn(src, step, out->data, out->count, m->param);
+  map_call(m, src, step, out->data, out->count);
   return true;
 }
 

@@ -34,6 +34,7 @@ static tn_status unary_run(tn_kcall *k, const unary_row *row) {
     case TN_F16:
     case TN_BF16:
       m.fn = unary_f32(row);
+      m.lanes = row->f32 ? 0 : TN_KMAP_LANES;
       m.in[0] = TN_F32;
       break;
     case TN_F64:
@@ -69,6 +70,13 @@ static tn_status unary_run(tn_kcall *k, const unary_row *row) {
   static const unary_row id##_row = {.fast = TN_UNARY_##id, .f64 = id##_f64, .params = {__VA_ARGS__}};
 #define TN_UNARY_KERNEL(id, f64_expr, ...) \
   UNARY_ROW(id, f64_expr, __VA_ARGS__)     \
+  TN_KERNEL(id, TN_K_SIZES | TN_K_IN_PLACE) { return unary_run(k, &id##_row); }
+
+/* The same of a function that libm alone has. */
+#define TN_LIBM_KERNEL(id, f32_expr, f64_expr)                          \
+  UNARY_LOOP(id, f32, float, float, f32_expr)                           \
+  UNARY_LOOP(id, f64, double, double, f64_expr)                         \
+  static const unary_row id##_row = {.f32 = id##_f32, .f64 = id##_f64}; \
   TN_KERNEL(id, TN_K_SIZES | TN_K_IN_PLACE) { return unary_run(k, &id##_row); }
 
 /* Loops of all integers, and their places in a row. */
@@ -137,9 +145,9 @@ TN_UNARY_KERNEL(exp, exp(x), NULL)
 TN_UNARY_KERNEL(log, log(x), NULL)
 TN_UNARY_KERNEL(sqrt, sqrt(x), NULL)
 TN_UNARY_KERNEL(reciprocal, 1.0 / x, NULL)
-TN_UNARY_KERNEL(sin, sin(x), NULL)
-TN_UNARY_KERNEL(cos, cos(x), NULL)
-TN_UNARY_KERNEL(tan, tan(x), NULL)
+TN_LIBM_KERNEL(sin, sinf(x), sin(x))
+TN_LIBM_KERNEL(cos, cosf(x), cos(x))
+TN_LIBM_KERNEL(tan, tanf(x), tan(x))
 TN_UNARY_KERNEL(asin, asin(x), NULL)
 TN_UNARY_KERNEL(acos, acos(x), NULL)
 TN_UNARY_KERNEL(atan, atan(x), NULL)

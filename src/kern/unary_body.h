@@ -19,10 +19,10 @@
     float *const ys = out;                                                                                          \
     const double a = ((const double *)param)[0], b = ((const double *)param)[1];                                    \
     const float af = (float)a, bf = (float)b;                                                                       \
-    (void)a, (void)b, (void)af, (void)bf;                                                                           \
-    (void)step; /* 1, or n is 1: the operand has the dims of the result */                                          \
+    const int64_t whole = TN_KMAP_WHOLE(n, TN_KMAP_LANES);                                                          \
+    (void)step, (void)a, (void)b, (void)af, (void)bf;                                                               \
     TN_IN_PLACE_LOOP                                                                                                \
-    for (int64_t i = 0; i < n; i++) {                                                                               \
+    for (int64_t i = 0; i < whole; i++) {                                                                           \
       const float x = xs[i];                                                                                        \
       ys[i] = (float)(expr);                                                                                        \
     }                                                                                                               \

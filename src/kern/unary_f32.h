@@ -1,5 +1,6 @@
-/* Elementwise functions of one f32: the loops are compiled once for each CPU level. x is the element, a and b (af and
- * bf as floats) are the operator's attributes. What is not exact in float is computed in double and rounded once. */
+/* Elementwise functions of one f32: the loops are compiled once for each CPU level and take TN_KMAP_LANES at a time. x
+ * is the element, a and b (af and bf as floats) are the operator's attributes. What is not exact in float is computed
+ * in double and rounded once. */
 #ifndef TN_KERN_UNARY_F32_H
 #define TN_KERN_UNARY_F32_H
 
@@ -18,9 +19,6 @@
   ROW(log, tn_log((double)x))                                                            \
   ROW(sqrt, sqrtf(x))                                                                    \
   ROW(reciprocal, 1.0f / x)                                                              \
-  ROW(sin, sinf(x))                                                                      \
-  ROW(cos, cosf(x))                                                                      \
-  ROW(tan, tanf(x))                                                                      \
   ROW(asin, tn_asin((double)x))                                                          \
   ROW(acos, tn_acos((double)x))                                                          \
   ROW(atan, tn_atan((double)x))                                                          \
