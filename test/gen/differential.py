@@ -50,24 +50,54 @@ PHASES = ("draw", "runtime", "reference", "twin", "tenon")
 phase = bytearray(1)  # what the process does now; a child's is shared with its parent
 
 
+def judges(it, row):
+    """[(name, function of the model: the outputs)], those to be asked first first."""
+    # The reference's optional is a list of one.
+    plain = lambda want: [w[0] if it.op.startswith("Optional") and isinstance(w, list) else w for w in want]
+    twin = lambda _: judge.by_twin(it, max(7, opset_of(row[0], row[2])), it.inputs)
+    return [("runtime", lambda m: judge.by_runtime(m, it.inputs)), ("reference", lambda m: plain(judge.by_reference(m, it.inputs))), ("twin", twin)]
+
+
 def wanted(it, model, row, cache):
     """What the judges say: (name, outputs), or (None, reasons)."""
     reasons = []
-    twin = lambda _, feeds: judge.by_twin(it, max(7, opset_of(row[0], row[2])), feeds)
-    for name, run in (("runtime", judge.by_runtime), ("reference", judge.by_reference), ("twin", twin)):
+    for name, run in judges(it, row):
         if cache.get((name, row), 0) > 8 or known.wrong("runtime" if name == "twin" else name, it):
             continue
         phase[0] = PHASES.index(name)
         try:
-            want = run(model, it.inputs)
-            # The reference's optional is a list of one.
-            return name, [w[0] if it.op.startswith("Optional") and isinstance(w, list) else w for w in want]
+            return name, run(model)
         except Exception as e:
             text = str(e)
             reasons.append("%s: %s" % (name, text[:300]))
             if "NOT_IMPLEMENTED" in text or "Type Error" in text or "not implemented" in text or isinstance(e, judge.Refused):
                 cache[name, row] = cache.get((name, row), 0) + 1
     return None, reasons
+
+
+def compare(it, who, got, want):
+    """None, or how Tenon's results differ from a judge's."""
+    # Where the model's own type is f16 or bf16, results are as coarse as that, also those cast to f32.
+    types = set(it.input_types.values()) | set(it.bound.values()) | {it.t}
+    coarse = max((ROUNDED.get(t, 0) for t in types), default=0)
+    if who == "twin" or faults.rounded(who, it):
+        coarse = max(coarse, 2.0**-23)
+    for i, (g, w) in enumerate(zip(got, want)):
+        kind = judge.EPSILON.get(str(getattr(w, "dtype", "")), 0)
+        if who == "twin" and w.dtype.kind == "f":
+            w = w.astype(g.dtype)
+        if faults.unsaid(it, i, w):
+            continue
+        text = judge.difference(g, w, UNITS * it.tolerance, max(coarse, kind) or None, 1 if it.op in OFF_BY_ONE or faults.cut(it) else 0)
+        if text:
+            return "y%d by %s: %s" % (i, who, text)
+    return None
+
+
+def by_spec(it, got):
+    """As compare, with the answers of spec.py."""
+    text = spec.difference(it, got[0], UNITS * it.tolerance, max(ROUNDED.get(it.t_first(), 0), judge.EPSILON.get(str(got[0].dtype), 0)))
+    return text and "y0 by spec: %s" % text
 
 
 def check(row, number, seed, cache):
@@ -95,27 +125,10 @@ def check(row, number, seed, cache):
     if it.op in RANDOM:
         same = all(np.asarray(g).shape == np.asarray(w).shape and np.asarray(g).dtype == np.asarray(w).dtype for g, w in zip(got, want))
         return ("ok", who) if same else ("differs", "shape or type of random numbers")
-    # Where the model's own type is f16 or bf16, results are as coarse as that, also those cast to f32.
-    types = set(it.input_types.values()) | set(it.bound.values()) | {it.t}
-    coarse = max((ROUNDED.get(t, 0) for t in types), default=0)
-    if who == "twin" or faults.rounded(who, it):
-        coarse = max(coarse, 2.0**-23)
-    if written:
-        text = spec.difference(it, got[0], UNITS * it.tolerance, max(ROUNDED.get(it.t_first(), 0), judge.EPSILON.get(str(got[0].dtype), 0)))
-        if text:
-            return "differs", "y0 by spec: %s" % text
-        if who is None:
-            return "ok", "spec"
-    for i, (g, w) in enumerate(zip(got, want)):
-        kind = judge.EPSILON.get(str(getattr(w, "dtype", "")), 0)
-        if who == "twin" and w.dtype.kind == "f":
-            w = w.astype(g.dtype)
-        if faults.unsaid(it, i, w):
-            continue
-        text = judge.difference(g, w, UNITS * it.tolerance, max(coarse, kind) or None, 1 if it.op in OFF_BY_ONE or faults.cut(it) else 0)
-        if text:
-            return "differs", "y%d by %s: %s" % (i, who, text)
-    return "ok", who + "+spec" if written else who
+    text = written and by_spec(it, got) or who and compare(it, who, got, want)
+    if text:
+        return "differs", text
+    return "ok", "+".join(name for name in (who, "spec" if written else None) if name)
 
 
 def child(tasks, seed, shared, out):
