@@ -1,5 +1,13 @@
 # Tests, all under ctest. doc/testing.md says what each kind is.
 
+# tn_timeout(name seconds): what a test may take. A sanitized program runs several times as long as another.
+function(tn_timeout name seconds)
+  if(TENON_SANITIZE)
+    math(EXPR seconds "8 * ${seconds}")
+  endif()
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${seconds})
+endfunction()
+
 # tn_unit_test(layer file) makes `unit/<layer>/<name>` of test/unit/<layer>/<name>_test.c. It is linked to its layer
 # and those below, so that a broken higher layer cannot break it. Layers that see graphs also get the operators.
 function(tn_unit_test layer file)
@@ -22,7 +30,8 @@ function(tn_unit_test layer file)
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/test)
   add_dependencies(${target} tn_gen)
   add_test(NAME unit/${layer}/${name} COMMAND ${target})
-  set_tests_properties(unit/${layer}/${name} PROPERTIES LABELS unit TIMEOUT 120)
+  set_tests_properties(unit/${layer}/${name} PROPERTIES LABELS unit)
+  tn_timeout(unit/${layer}/${name} 120)
 endfunction()
 
 foreach(layer IN LISTS tn_layers)
@@ -39,9 +48,10 @@ function(tn_python_test name script)
   string(REGEX REPLACE "/.*" "" label ${name})
   set_tests_properties(
     ${name}
-    PROPERTIES SKIP_RETURN_CODE 77 LABELS ${label} TIMEOUT 900
+    PROPERTIES SKIP_RETURN_CODE 77 LABELS ${label}
                ENVIRONMENT
                "TENON=${PROJECT_BINARY_DIR}/tenon;TENON_LIB=${PROJECT_BINARY_DIR}/libtenon.so;TENON_BUILD=${PROJECT_BINARY_DIR};TENON_SOURCE=${PROJECT_SOURCE_DIR};TENON_SANITIZE=${TENON_SANITIZE};PYTHONPATH=${PROJECT_SOURCE_DIR}/python")
+  tn_timeout(${name} 900)
 endfunction()
 
 # tn_whole_test(folder file) makes `<folder>/<name>` of test/<folder>/<name>_test.c, linked to the whole library with
@@ -58,7 +68,8 @@ function(tn_whole_test folder file)
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/test)
   add_dependencies(${target} tn_gen)
   add_test(NAME ${folder}/${name} COMMAND ${target})
-  set_tests_properties(${folder}/${name} PROPERTIES LABELS ${folder} TIMEOUT 600)
+  set_tests_properties(${folder}/${name} PROPERTIES LABELS ${folder})
+  tn_timeout(${folder}/${name} 600)
 endfunction()
 
 # A script test/<folder>/<name>.py is the test <folder>/<name>; one whose name begins with "_" is a module of others.
@@ -109,7 +120,8 @@ foreach(file IN LISTS files)
     add_dependencies(${program} tn_gen)
   endforeach()
   add_test(NAME fuzz/${name} COMMAND replay_${name} ${PROJECT_SOURCE_DIR}/fuzz/corpus/${name})
-  set_tests_properties(fuzz/${name} PROPERTIES LABELS fuzz TIMEOUT 300)
+  set_tests_properties(fuzz/${name} PROPERTIES LABELS fuzz)
+  tn_timeout(fuzz/${name} 300)
 endforeach()
 if(TENON_FUZZ)
   foreach(layer IN LISTS tn_layers)

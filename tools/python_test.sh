@@ -27,8 +27,24 @@ for need in $(sed -n 's/^# needs://p' "$script"); do
     exit 77
   }
 done
+# Whether a script loads the library: it, or a module beside it that it imports, imports the package tenon.
+loads_library() (
+  cd "$(dirname "$1")" || exit 1
+  todo=$(basename "$1") seen=
+  while [ -n "$todo" ]; do
+    if grep -qE '^ *(import|from) tenon' $todo; then exit 0; fi
+    seen="$seen $todo " next=
+    for name in $(sed -nE 's/^ *(import|from) //p' $todo | sed 's/[^a-z_]/ /g'); do
+      case "$seen $next " in *" $name.py "*) continue ;; esac
+      if [ -f "$name.py" ]; then next="$next $name.py"; fi
+    done
+    todo=$next
+  done
+  exit 1
+)
+
 # A sanitized library must find its runtime first when Python, which is not sanitized, loads it.
-if grep -qE '^(import tenon|from (tenon|_compare|_both) )' "$script"; then
+if [ -n "${TENON_SANITIZE:-}" ] && loads_library "$script"; then
   case ${TENON_SANITIZE:-} in
     *address*)
       LD_PRELOAD=$(cc -print-file-name=libasan.so)

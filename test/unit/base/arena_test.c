@@ -80,7 +80,10 @@ TEST(red_zones) {
   jmp_buf oom;
   tn_arena a;
   tn_arena_init(&a, tn_allocator_system(), &oom);
-  if (setjmp(oom)) return;
+  if (setjmp(oom)) {
+    CHECK(false);
+    return;
+  }
   char *p = tn_arena_alloc(&a, 1, 13), *q = tn_arena_alloc(&a, 0, 1);
   CHECK(!__asan_address_is_poisoned(p + 12));
   CHECK(__asan_address_is_poisoned(p + 13));

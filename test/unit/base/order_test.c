@@ -33,7 +33,10 @@ static bool same_order(const tn_order *o, const uint32_t *list) {
 }
 
 TEST(random_moves) {
-  if (setjmp(oom)) return;
+  if (setjmp(oom)) {
+    CHECK(false);
+    return;
+  }
   tn_arena_init(&arena, tn_allocator_system(), &oom);
   uint64_t state = 7;
   for (uint32_t n = 2; n < 60; n++) {
@@ -58,7 +61,10 @@ TEST(random_moves) {
 
 /* All go to one place, which fills its gap again and again. */
 TEST(one_place) {
-  if (setjmp(oom)) return;
+  if (setjmp(oom)) {
+    CHECK(false);
+    return;
+  }
   tn_arena_init(&arena, tn_allocator_system(), &oom);
   tn_order o;
   tn_order_init(&o, &arena, MANY);

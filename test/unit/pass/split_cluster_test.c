@@ -165,7 +165,7 @@ static void graph_print(const graph *g, const tn_split_parts *parts) {
 
 /* One random graph; false: it differs. Counts those whose groups could be kept. */
 static bool try_one(long *out_valid) {
-  if (setjmp(oom)) return false;
+  if (setjmp(oom)) return CHECK(false);
   tn_arena_init(&arena, tn_allocator_system(), &oom);
   graph g;
   graph_draw(&g);
@@ -194,30 +194,39 @@ TEST(small_against_brute_force) {
   CHECK(valid > n / 2);
 }
 
+/* Part i of the nodes `kinds`, d(ynamic) or s, is the digit parts[i]. */
+static void check_in_order(const char *kinds, const char *want) {
+  if (setjmp(oom)) {
+    CHECK(false);
+    return;
+  }
+  tn_arena_init(&arena, tn_allocator_system(), &oom);
+  graph g = {0};
+  g.dag = (tn_split_dag){(uint32_t)strlen(kinds), 0, g.from, g.to, g.color, g.is_dynamic, g.group};
+  for (uint32_t i = 0; i < g.dag.n; i++) g.is_dynamic[i] = kinds[i] == 'd', g.group[i] = TN_SPLIT_ALONE;
+  tn_split_parts parts;
+  uint32_t node;
+  const tn_split_rule rule = {TN_SPLIT_ORDER, count_rule, NULL};
+  CHECK_EQ_I(tn_split_cluster(&arena, &g.dag, &rule, &parts, &node), TN_OK);
+  for (uint32_t i = 0; i < g.dag.n; i++) CHECK_EQ_I(parts.of[i], want[i] - '0');
+  tn_arena_drop(&arena);
+}
+
 TEST(runs_in_order) { /* d d s s d: the run of two is too short; d d s s s s d: four are enough; a tail of one is not */
   static const struct {
     const char *kinds, *parts;
   } rows[] = {{"ddssd", "00000"}, {"ddssssd", "0011112"}, {"dsss", "0000"}, {"dssss", "01111"}, {"dds", "000"},
               {"dsds", "0000"},   {"ssd", "000"},         {"ssss", "0000"}, {"s", "0"}};
   least = 4;
-  for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
-    if (setjmp(oom)) return;
-    tn_arena_init(&arena, tn_allocator_system(), &oom);
-    graph g = {0};
-    g.dag = (tn_split_dag){(uint32_t)strlen(rows[r].kinds), 0, g.from, g.to, g.color, g.is_dynamic, g.group};
-    for (uint32_t i = 0; i < g.dag.n; i++) g.is_dynamic[i] = rows[r].kinds[i] == 'd', g.group[i] = TN_SPLIT_ALONE;
-    tn_split_parts parts;
-    uint32_t node;
-    const tn_split_rule rule = {TN_SPLIT_ORDER, count_rule, NULL};
-    CHECK_EQ_I(tn_split_cluster(&arena, &g.dag, &rule, &parts, &node), TN_OK);
-    for (uint32_t i = 0; i < g.dag.n; i++) CHECK_EQ_I(parts.of[i], rows[r].parts[i] - '0');
-    tn_arena_drop(&arena);
-  }
+  for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) check_in_order(rows[r].kinds, rows[r].parts);
 }
 
 /* Alternating kinds with skips over 1, 10 and all nodes: convex; a quadratic search would not end. */
 TEST(large) {
-  if (setjmp(oom)) return;
+  if (setjmp(oom)) {
+    CHECK(false);
+    return;
+  }
   tn_arena_init(&arena, tn_allocator_system(), &oom);
   for (int mode = TN_SPLIT_PATHS; mode <= TN_SPLIT_ORDER; mode++)
     for (uint32_t shape = 0; shape < 4; shape++) {
