@@ -1,7 +1,7 @@
-"""Resize, Upsample and GridSample in float64, from the formulas of the standard: the judge of every draw of them, beside
-those that exist elsewhere.
+"""Operators in float64, from the formulas of the standard: those of which others judge many draws wrongly or not at all.
+The judge of every draw of them, beside the others.
 
-Where a position lies on the edge between two elements, float32 (in which Tenon and ONNX Runtime count positions) may fall
+Where a position of Resize or GridSample lies on the edge between two elements, float32 (in which Tenon and ONNX Runtime count positions) may fall
 on either side. So a judge here gives several answers: one for every choice of the axes between positions a few roundings
 lower and higher. Each element must agree with one of them; away from such edges they are the same."""
 import itertools
@@ -178,7 +178,91 @@ def grid_sample(it, operands):
         yield np.moveaxis(total, -1, 1)
 
 
-JUDGES = {"Resize": resize, "Upsample": resize, "GridSample": grid_sample}
+# --- pooling ---
+
+def windows(attrs, sizes, kernel):
+    """[(positions [outputs, taps], padding before, padding after)] of every spatial axis."""
+    n, table = len(sizes), []
+    strides, dilations, pads = attrs.get("strides", [1] * n), attrs.get("dilations", [1] * n), attrs.get("pads", [0] * 2 * n)
+    for i, (size, k, s, d) in enumerate(zip(sizes, kernel, strides, dilations)):
+        reach, before, after = d * (k - 1) + 1, pads[i], pads[n + i]
+        same = attrs.get("auto_pad", "NOTSET")
+        if same.startswith("SAME"):
+            out = -(-size // s)
+            pad = max(0, (out - 1) * s + reach - size)
+            before, after = (pad // 2, pad - pad // 2) if same == "SAME_UPPER" else (pad - pad // 2, pad // 2)
+        else:
+            room = size + before + after - reach
+            out = (-(-room // s) if attrs.get("ceil_mode") else room // s) + 1
+            out -= (out - 1) * s >= size + before  # a window must not begin in the padding behind
+        table.append((np.arange(out)[:, None] * s - before + np.arange(k) * d, before, after))
+    return table
+
+
+def pool(it, operands):
+    x, attrs = operands[0].astype("f8"), it.attrs
+    table = windows(attrs, x.shape[2:], attrs["kernel_shape"])
+    y = np.zeros(x.shape[:2] + tuple(len(p) for p, _, _ in table))
+    for at in np.ndindex(*y.shape[2:]):
+        taps = [p[i] for i, (p, _, _) in zip(at, table)]
+        inside = [t[(t >= 0) & (t < n)] for t, n in zip(taps, x.shape[2:])]
+        part = x[np.ix_(range(x.shape[0]), range(x.shape[1]), *inside)].reshape(x.shape[0], x.shape[1], -1)
+        padded = [t[(t >= -b) & (t < n + a)] for t, n, (_, b, a) in zip(taps, x.shape[2:], table)]
+        count = np.prod([len(t) for t in (padded if attrs.get("count_include_pad") else inside)])
+        power = attrs.get("p", 2)
+        y[(..., *at)] = {"AveragePool": lambda: part.sum(-1) / count, "LpPool": lambda: (np.abs(part) ** power).sum(-1) ** (1 / power),
+                         "MaxPool": lambda: part.max(-1, initial=-np.inf)}[it.op]()
+    yield y
+
+
+# --- moving elements ---
+
+def affine_grid(it, operands):
+    theta, size = operands[0].astype("f8"), operands[1].tolist()
+    align, axes = it.attrs.get("align_corners", 0), []
+    for n in size[2:]:
+        i = np.arange(n)
+        axes.append(-1.0 + (2.0 * i / (n - 1) if n > 1 else 0.0 * i) if align else (2.0 * i + 1) / n - 1)
+    at = np.stack([*np.meshgrid(*axes, indexing="ij")[::-1], np.ones(size[2:])], -1)  # (x, y, z, 1)
+    yield np.einsum("...k,bjk->b...j", at, theta)
+
+
+def one_hot(it, operands):
+    index, depth, (off, on) = np.trunc(operands[0].astype("f8")), int(np.ravel(operands[1])[0]), operands[2]
+    axis = it.attrs.get("axis", -1) % (index.ndim + 1)
+    index = np.expand_dims(np.where(index < 0, index + depth, index), axis)
+    yield np.where(index == np.arange(depth).reshape([-1 if a == axis else 1 for a in range(index.ndim)]), on, off)
+
+
+def flatten(it, operands):
+    x, axis = operands[0], it.attrs.get("axis", 1)
+    axis += x.ndim if axis < 0 else 0
+    yield x.reshape(int(np.prod(x.shape[:axis])), int(np.prod(x.shape[axis:])))
+
+
+def gather_elements(it, operands):
+    x, index = operands
+    axis = it.attrs.get("axis", 0) % x.ndim
+    y = np.empty(index.shape, x.dtype)
+    for at in np.ndindex(*index.shape):
+        y[at] = x[tuple(index[at] if a == axis else i for a, i in enumerate(at))]
+    yield y
+
+
+def center_crop_pad(it, operands):
+    x, sizes = operands
+    for axis, size in zip(it.attrs.get("axes", range(x.ndim)), sizes.tolist()):
+        n, shape = x.shape[axis], list(x.shape)
+        shape[axis] = size
+        y = np.full(shape, "" if x.dtype.kind == "O" else 0, x.dtype)
+        cut = lambda begin, count: tuple(slice(begin, begin + count) if a == axis % x.ndim else slice(None) for a in range(x.ndim))
+        y[cut(max(0, size - n) // 2, min(n, size))] = x[cut(max(0, n - size) // 2, min(n, size))]
+        x = y
+    yield x
+
+
+JUDGES = {"Resize": resize, "Upsample": resize, "GridSample": grid_sample, "AveragePool": pool, "LpPool": pool, "MaxPool": pool, "AffineGrid": affine_grid,
+          "OneHot": one_hot, "Flatten": flatten, "GatherElements": gather_elements, "CenterCropPad": center_crop_pad}
 
 
 def operands_of(it):
@@ -194,7 +278,7 @@ def answers(it):
 
 def agrees(got, want, near):
     """Which elements of got are one answer's."""
-    if got.dtype.kind in "OUS":
+    if got.dtype.kind in "OUS" or want.dtype.kind in "iu":
         return got == want
     if got.dtype.kind == "b":
         return (got == (want != 0)) | (np.abs(want) <= near)
@@ -202,7 +286,8 @@ def agrees(got, want, near):
         # Fractions are cut, and one next to an integer falls on either side. What the type cannot hold is undefined; Tenon takes the limit.
         wide, info = got.astype("f8"), np.iinfo(got.dtype)
         return np.logical_or.reduce([wide == np.clip(np.trunc(want + s), info.min, info.max) for s in (-near, near)])
-    return (got == want) | (np.abs(got - want) <= near) | (np.isnan(got) & np.isnan(want))
+    with np.errstate(all="ignore"):
+        return (got == want) | (np.abs(got - want) <= near) | (np.isnan(got) & np.isnan(want))
 
 
 def difference(it, got, units, epsilon):
