@@ -149,6 +149,21 @@ static tn_status gqa_bias(tn_kcall *k, tn_attn *a) {
   return TN_OK;
 }
 
+/* Scores of the first `total` columns of the cache to output 3; 0 where a key is not seen. */
+static void gqa_scores(const tn_kcall *k, const gqa_job *j, const tn_attn *a) {
+  tn_karg *const out = k->out[3];
+  const int64_t total = out->dims[3];
+  for (int64_t row = 0; row < j->batch * j->heads * j->rows; row++) {
+    const int64_t b = row / (j->heads * j->rows), p = j->old[b] + row % j->rows;
+    const float *const s = (const float *)a->scores + row * j->cache;
+    float *const y = (float *)out->data + row * total;
+    for (int64_t c = 0; c < total; c++) {
+      const bool hidden = (a->right == 0 && c > p) || c >= j->len[b] || (a->left >= 0 && c < p - a->left);
+      y[c] = hidden ? 0 : s[c];
+    }
+  }
+}
+
 static tn_status gqa_f32(tn_kcall *k) {
   gqa_job j = {0};
   TN_TRY(gqa_read(k, &j));
@@ -183,7 +198,14 @@ static tn_status gqa_f32(tn_kcall *k) {
   if (sink) a.sink = sink->data;
   a.has_zero_sink = tn_k_int(k, "smooth_softmax", 0) > 0;
   TN_TRY(gqa_bias(k, &a));
-  return tn_attn_run(k, &a);
+  if (!tn_k_outp(k, 3)) return tn_attn_run(k, &a);
+  int64_t count;
+  if (!tn_mul_i64(j.batch * j.heads * j.rows, j.cache, &count)) return tn_k_fail(k, TN_LIMIT, "too many scores");
+  TN_TRY(tn_k_scratch_array(k, count + 1, sizeof(float), &a.scores));
+  a.scores_kind = tn_k_int(k, "qk_output", 0) == 1 ? TN_SCORES_BIASED : TN_SCORES_SOFTMAX;
+  TN_TRY(tn_attn_run(k, &a));
+  gqa_scores(k, &j, &a);
+  return TN_OK;
 }
 static tn_status gqa_f64(tn_kcall *k) { return tn_k_no_dtype(k, 0); }
 
@@ -194,5 +216,7 @@ TN_KERNEL(group_query_attention, TN_K_SIZES) {
   TN_TRY(gqa_read(k, &j));
   TN_TRY(tn_k_out(k, 0, 3, (const int64_t[]){j.batch, j.rows, j.heads * j.size}));
   for (int i = 1; i < 3; i++) TN_TRY(tn_k_out(k, i, 4, (const int64_t[]){j.batch, j.kv_heads, j.cache, j.size}));
+  const int64_t total = tn_k_i64(k->in[6], 0);
+  if (tn_k_outp(k, 3)) TN_TRY(tn_k_out(k, 3, 4, (const int64_t[]){j.batch, j.heads, j.rows, total > 0 ? total : 0}));
   return tn_k_by_float(k, gqa_f32, gqa_f64);
 }

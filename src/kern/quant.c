@@ -206,7 +206,7 @@ TN_KERNEL(dynamic_quantize_linear, TN_K_SIZES) {
     lo = xs[i] < lo ? xs[i] : lo;
     hi = xs[i] > hi ? xs[i] : hi;
   }
-  const float scale = (hi - lo) / 255.0f;
+  const float scale = hi > lo ? (hi - lo) / 255.0f : 1.0f; /* of zeros alone, a scale that can be divided by */
   const float raw = scale > 0 ? -lo / scale : 0;
   const float zero = nearbyintf(raw < 0 ? 0 : (raw > 255 ? 255 : raw));
   TN_TRY(tn_k_out(k, 0, x->rank, x->dims));

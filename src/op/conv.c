@@ -19,7 +19,9 @@ static tn_status conv_channels(tn_rule *r, tn_sym c, tn_sym cg, tn_sym m, int64_
 
 tn_status tn_conv_kernel(tn_rule *r, const tn_window_attrs *w, const tn_type *weights, int i, tn_sym *out) {
   *out = weights->dims[2 + i];
-  if (!w->has_kernel) return TN_OK;
+  if (!w->has_kernel)
+    return tn_rule_demand(r, tn_sym_lt(r->syms, tn_sym_int(r->syms, 0), *out), "spatial dim %d of the weights is %s", i,
+                          tn_sym_text(r->syms, *out));
   const tn_sym given = tn_sym_int(r->syms, w->kernel[i]);
   TN_TRY(tn_rule_unify(r, *out, given, "weights and kernel_shape", 2 + i, NULL));
   *out = given;

@@ -32,6 +32,17 @@ static tn_sym gqa_present(tn_rule *r, int out) {
   return tn_rule_fresh(r, out, 2, 0, NULL);
 }
 
+static tn_status gqa_shape_scores(tn_rule *r, tn_sym batch, tn_sym heads, tn_sym rows) {
+  const int64_t kind = tn_rule_int(r, "qk_output");
+  if (kind < 0 || kind > 2) return tn_rule_fail(r, TN_INVALID, "attribute 'qk_output' is %lld", (long long)kind);
+  if (r->n_out < 4 || !r->out_present[3]) return TN_OK;
+  if (kind == 0) return tn_rule_fail(r, TN_INVALID, "output 3 needs attribute 'qk_output'");
+  tn_sym total = tn_op_elem(r, 6, 0);
+  total = total ? tn_sym_max(r->syms, total, tn_sym_int(r->syms, 0)) : tn_rule_fresh(r, 3, 3, 0, NULL);
+  tn_rule_set(r, 3, 4, (const tn_sym[]){batch, heads, rows, total});
+  return TN_OK;
+}
+
 static tn_status gqa_shape(tn_rule *r) {
   const int64_t heads = tn_rule_int(r, "num_heads"), kv_heads = tn_rule_int(r, "kv_num_heads");
   if (heads < 1 || kv_heads < 1 || heads % kv_heads != 0)
@@ -61,7 +72,7 @@ static tn_status gqa_shape(tn_rule *r) {
   for (int i = 1; i < r->n_out && i < 3; i++)
     if (r->out_present[i])
       tn_rule_set(r, i, 4, (const tn_sym[]){q[0], tn_sym_int(t, kv_heads), gqa_present(r, i), size});
-  return TN_OK;
+  return gqa_shape_scores(r, q[0], tn_sym_int(t, heads), q[1]);
 }
 
 /* --- oracle --- */
@@ -150,17 +161,34 @@ static tn_status gqa_ref_read(tn_eval *e, gqa_ref *g) {
   return TN_OK;
 }
 
-static double gqa_ref_bias(const gqa_ref *g, int64_t b, int64_t h, int64_t i, int64_t j) {
+static bool gqa_ref_hidden(const gqa_ref *g, int64_t b, int64_t i, int64_t j) {
   const int64_t p = gqa_ref_past(g, b) + i, n = tn_lit_i64_at(g->e->in[5], b) + 1;
   const int64_t window = tn_eval_int(g->e, "local_window_size");
-  const tn_lit *const bias = tn_op_eval_in(g->e, 10);
   const bool causal = tn_eval_int(g->e, "causal") != 0;
-  if ((causal && j > p) || j >= (n > p + 1 ? n : p + 1) || (window > 0 && j <= p - window)) return (double)-INFINITY;
+  return (causal && j > p) || j >= (n > p + 1 ? n : p + 1) || (window > 0 && j <= p - window);
+}
+
+static double gqa_ref_bias(const gqa_ref *g, int64_t b, int64_t h, int64_t i, int64_t j) {
+  const tn_lit *const bias = tn_op_eval_in(g->e, 10);
+  if (gqa_ref_hidden(g, b, i, j)) return (double)-INFINITY;
   if (!bias) return 0;
   const int64_t columns = bias->dims[3];
   if (j >= columns) return (double)-INFINITY;
   const int64_t row = (bias->dims[0] == 1 ? 0 : b) * bias->dims[1] + (bias->dims[1] == 1 ? 0 : h);
   return tn_lit_f64(bias, (row * g->rows + i) * columns + j);
+}
+
+/* Output 3: what is not seen is 0. */
+static tn_status gqa_ref_scores(const gqa_ref *g, const double *scores) {
+  const int64_t dims[4] = {g->batch, g->heads, g->rows, g->total};
+  tn_lit *out;
+  TN_TRY(tn_eval_out(g->e, 3, g->q->dtype, 4, dims, &out));
+  for (int64_t i = 0; i < out->count; i++) {
+    const int64_t j = i % g->total, row = i / g->total;
+    const bool hidden = gqa_ref_hidden(g, row / (g->rows * g->heads), row % g->rows, j);
+    tn_store_f64(out->dtype, tn_lit_data(out), i, hidden ? 0 : scores[row * g->cache + j]);
+  }
+  return TN_OK;
 }
 
 static tn_status gqa_eval(tn_eval *e) {
@@ -192,14 +220,17 @@ static tn_status gqa_eval(tn_eval *e) {
   a.softcap = tn_eval_float(e, "softcap");
   a.sink = sinks || tn_eval_int(e, "smooth_softmax") > 0 ? sink : NULL;
   a.y = y;
+  const bool has_scores = e->n_out > 3 && e->out_present[3];
+  if (has_scores) a.scores = TN_NEW_ARRAY(e->arena, double, n + 1);
+  a.scores_kind = tn_eval_int(e, "qk_output") == 1 ? 2 : 3;
   tn_attn_ref_run(e->arena, &a);
   tn_lit *out[3] = {NULL, NULL, NULL};
-  for (int i = 0; i < e->n_out; i++)
+  for (int i = 0; i < e->n_out && i < 3; i++)
     if (e->out_present[i]) TN_TRY(tn_eval_out(e, i, g.q->dtype, i ? 4 : 3, i ? dims : flat, &out[i]));
   const double *const data[3] = {y, k, v};
   for (int i = 0; i < 3; i++)
     if (out[i]) tn_attn_ref_store(data[i], i ? dims : y_dims, out[i]);
-  return TN_OK;
+  return has_scores ? gqa_ref_scores(&g, a.scores) : TN_OK;
 }
 
 TN_OP(group_query_attention){
@@ -218,12 +249,14 @@ TN_OP(group_query_attention){
            {"head_sink", GQA_TYPES, "T", TN_PORT_OPTIONAL, .rank = 1}},
     .out = {{"output", GQA_TYPES, "T"},
             {"present_key", GQA_TYPES, "T", TN_PORT_OPTIONAL},
-            {"present_value", GQA_TYPES, "T", TN_PORT_OPTIONAL}},
+            {"present_value", GQA_TYPES, "T", TN_PORT_OPTIONAL},
+            {"output_qk", GQA_TYPES, "T", TN_PORT_OPTIONAL}},
     .attrs = {{"causal", TN_ATTR_INT, .i = 1},
               {"do_rotary", TN_ATTR_INT, .has_default = true},
               {"kv_num_heads", TN_ATTR_INT, .required = true},
               {"local_window_size", TN_ATTR_INT, .i = -1},
               {"num_heads", TN_ATTR_INT, .required = true},
+              {"qk_output", TN_ATTR_INT, .has_default = true},
               {"rotary_interleaved", TN_ATTR_INT, .has_default = true},
               {"scale", TN_ATTR_FLOAT, .has_default = true},
               {"smooth_softmax", TN_ATTR_INT, .has_default = true},
@@ -236,19 +269,18 @@ TN_OP(group_query_attention){
     .accuracy = {TN_ACC_REL, 1e-5},
     .doc =
         "attention (causal unless told not to be) of grouped heads over a cache of keys and values, to which the new "
-        "rows are added",
+        "rows are added; output_qk: products of q and k before (qk_output 1) or after (2) the softmax, 0 where a key "
+        "is "
+        "not seen",
 };
 
-/* Norms of q and k, and outputs of products, are not done; quantised caches are of another file. */
+/* Norms of q and k are not done; quantised caches are of another file. */
 static tn_status gqa_import(tn_import *im) {
-  static const char *const plain[] = {"qk_output", "sliding_window_cache"};
   static const char *const epsilons[] = {"k_norm_epsilon", "q_norm_epsilon", "qk_norm_epsilon"};
   tn_gqa_quant quant = {0};
-  for (size_t i = 0; i < TN_COUNT(plain); i++) {
-    int64_t v;
-    TN_TRY(tn_import_int(im, plain[i], 0, &v));
-    if (v != 0) return tn_import_fail(im, TN_UNSUPPORTED, "%s %lld is not supported", plain[i], (long long)v);
-  }
+  int64_t sliding;
+  TN_TRY(tn_import_int(im, "sliding_window_cache", 0, &sliding));
+  if (sliding != 0) return tn_import_fail(im, TN_UNSUPPORTED, "a cache of the window alone is not supported");
   for (int i = 0; i < 3; i++) tn_import_ignore(im, epsilons[i]);
   TN_TRY(tn_im_refuse_in(im, 14, "norms of q and k"));
   TN_TRY(tn_im_refuse_in(im, 15, "norms of q and k"));

@@ -141,13 +141,13 @@ tn_status tn_gqa_quant_import(tn_import *im, const tn_gqa_quant *q) {
     in[5 + i] = im->in[5 + i];
     if (tn_im_in(im, 10 + i)) in[10 + i] = tn_im_cast(im, im->in[10 + i], TN_F32);
   }
-  tn_node *const node = tn_import_node(im, "group_query_attention", in, 12, 3);
+  tn_node *const node = tn_import_node(im, "group_query_attention", in, 12, tn_im_out(im, 3) ? 4 : 3);
   tn_import_set_int(node, "num_heads", h.q);
   tn_import_set_int(node, "kv_num_heads", h.kv);
   TN_TRY(tn_import_copy_attrs(im, node));
   TN_TRY(tn_import_check_used(im));
-  if (im->n_out > 3) return tn_import_fail(im, TN_UNSUPPORTED, "output 3, the products of q and k");
-  if (tn_im_out(im, 0)) im->out[0] = tn_im2(im, "cast_like", node->out[0], im->in[0]);
+  for (int i = 0; i < 4; i += 3)
+    if (tn_im_out(im, i)) im->out[i] = tn_im2(im, "cast_like", node->out[i], im->in[0]);
   for (int i = 0; i < 2; i++)
     if (tn_im_out(im, 1 + i)) im->out[1 + i] = gqa_quant_present(im, q, &h, i, node->out[1 + i]);
   return TN_OK;

@@ -1,10 +1,12 @@
 /* Attention and MultiHeadAttention of com.microsoft: projections and packed forms around the one attention. */
+#include <float.h>
+
 #include "op/ms.h"
 
 typedef struct msa_parts { /* operands of the attention and what its caller asks for */
   tn_value *q, *k, *v, *bias, *past_k, *past_v, *key_mask;
   int64_t heads;
-  bool causal, wants_present;
+  bool causal, wants_present, wants_scores;
 } msa_parts;
 
 static tn_status msa_attend(tn_import *im, const msa_parts *p, tn_node **out) {
@@ -12,12 +14,13 @@ static tn_status msa_attend(tn_import *im, const msa_parts *p, tn_node **out) {
   TN_TRY(tn_import_float(im, "scale", 0, &scale));
   TN_TRY(tn_import_float(im, "mask_filter_value", -10000, &filter));
   tn_value *const in[8] = {p->q, p->k, p->v, p->bias, p->past_k, p->past_v, NULL, p->key_mask};
-  tn_node *const node = tn_import_node(im, "attention", in, 8, p->wants_present ? 3 : 1);
+  tn_node *const node = tn_import_node(im, "attention", in, 8, p->wants_scores ? 4 : p->wants_present ? 3 : 1);
   tn_import_set_int(node, "q_num_heads", p->heads);
   tn_import_set_int(node, "kv_num_heads", p->heads);
   tn_import_set_int(node, "is_causal", p->causal);
   tn_import_set_float(node, "mask_filter_value", filter);
   if (scale < 0 || scale > 0) tn_import_set_float(node, "scale", scale);
+  if (p->wants_scores) tn_import_set_int(node, "qk_matmul_output_mode", 2); /* masked and biased */
   *out = node;
   return TN_OK;
 }
@@ -100,7 +103,6 @@ static tn_status msa_multi_head(tn_import *im) {
   TN_TRY(tn_im_need(im, 1));
   TN_TRY(tn_im_refuse_in(im, 8, "the length of the past in a shared buffer"));
   TN_TRY(tn_im_refuse_in(im, 9, "a cache of beams"));
-  TN_TRY(tn_im_refuse_out(im, 3, "the products of q and k"));
   TN_TRY(msa_heads(im, &p.heads));
   TN_TRY(tn_import_int(im, "unidirectional", 0, &causal));
   tn_value *parts[3];
@@ -120,10 +122,13 @@ static tn_status msa_multi_head(tn_import *im) {
   p.past_v = tn_im_in(im, 7);
   p.causal = causal != 0;
   p.wants_present = tn_im_out(im, 1) || tn_im_out(im, 2);
+  p.wants_scores = tn_im_out(im, 3);
   tn_node *node;
   TN_TRY(msa_attend(im, &p, &node));
   for (int i = 1; i < 3; i++)
     if (tn_im_out(im, i)) im->out[i] = node->out[i];
+  /* Keys that come later have the least float there, not -inf. */
+  if (p.wants_scores) im->out[3] = tn_im2(im, "max", node->out[3], tn_im_float(im, -(double)FLT_MAX));
   return tn_im_done(im, node->out[0]);
 }
 

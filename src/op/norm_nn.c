@@ -209,7 +209,7 @@ static tn_status norm_layer_eval_any(tn_eval *e, bool is_rms) {
   for (int i = 0; i < x->rank; i++) small[i] = i < axis ? x->dims[i] : 1;
   for (int i = 0; i < e->n_out && i < 3; i++)
     if (e->out_present[i]) TN_TRY(tn_eval_out(e, i, tn_eval_out_dtype(e, i), x->rank, i ? small : x->dims, &out[i]));
-  for (int64_t row = 0; n > 0 && row < x->count / n; row++) {
+  for (int64_t row = 0; row < norm_extent(x, 0, axis); row++) {
     double mean, var;
     norm_moments(x, row * n, n, &mean, &var);
     if (is_rms) {

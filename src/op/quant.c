@@ -77,8 +77,12 @@ static tn_status quant_shape(tn_rule *r) {
     TN_TRY(quant_blocks(r));
   if (tn_rule_has_rank(r, 0) && tn_rule_has_rank(r, 1) && r->in[1]->rank == 1 && !tn_sym_is(r->in[1]->dims[0], 1) &&
       (r->in[0]->rank != 1 || tn_rule_int(r, "block_size") < 1)) {
+    const int64_t given = tn_rule_int(r, "axis");
+    const int rank = r->in[0]->rank;
     int axis;
-    TN_TRY(tn_rule_axis(r, "axis", tn_rule_int(r, "axis"), r->in[0]->rank, &axis));
+    if (given < -rank || given >= rank) /* one scale needs no axis */
+      return tn_rule_unify(r, r->in[1]->dims[0], tn_sym_int(r->syms, 1), "scales without an axis", 0, NULL);
+    TN_TRY(tn_rule_axis(r, "axis", given, rank, &axis));
     TN_TRY(tn_rule_demand(r,
                           tn_sym_or(r->syms, tn_sym_eq(r->syms, r->in[1]->dims[0], r->in[0]->dims[axis]),
                                     tn_sym_eq(r->syms, r->in[1]->dims[0], tn_sym_int(r->syms, 1))),
@@ -224,7 +228,7 @@ static tn_status dynamic_quantize_eval(tn_eval *e) {
     lo = fminf(lo, (float)tn_lit_f64(x, i));
     hi = fmaxf(hi, (float)tn_lit_f64(x, i));
   }
-  const float scale = (hi - lo) / 255.0f;
+  const float scale = hi > lo ? (hi - lo) / 255.0f : 1.0f;
   const float zero = scale > 0 ? nearbyintf(fminf(255.0f, fmaxf(0.0f, -lo / scale))) : 0;
   TN_TRY(tn_eval_out(e, 0, TN_U8, x->rank, x->dims, &out[0]));
   for (int64_t i = 0; i < x->count; i++)

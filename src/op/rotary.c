@@ -156,14 +156,11 @@ TN_OP(rotary_embedding){
         "position is that of the first row",
 };
 
-/* com.microsoft: operands in another order, positions of one element count from there. */
+/* com.microsoft: operands in another order, positions of one element count from there. As in ONNX Runtime, the scale is
+ * that of the cache already, and a packed batch is one whose rows may be more than the cache has. */
 static tn_status rotary_import_ms(tn_import *im) {
-  double scale;
-  int64_t packed;
-  TN_TRY(tn_import_float(im, "scale", 1, &scale));
-  TN_TRY(tn_import_int(im, "is_packed_batching", 0, &packed));
-  if (scale < 1 || scale > 1) return tn_import_fail(im, TN_UNSUPPORTED, "a rotation with a scale of %g", scale);
-  if (packed) return tn_import_fail(im, TN_UNSUPPORTED, "a rotation of packed batches");
+  tn_import_ignore(im, "scale");
+  tn_import_ignore(im, "is_packed_batching");
   if (im->n_in < 4) return tn_import_fail(im, TN_INVALID, "4 inputs are needed");
   tn_value *const in[4] = {im->in[0], im->in[2], im->in[3], im->in[1]};
   tn_node *const node = tn_import_node(im, "rotary_embedding", in, 4, im->n_out);

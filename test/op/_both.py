@@ -26,8 +26,9 @@ def ints(low, high, *shape, dtype="i8"):
     return rng.integers(low, high, shape).astype(dtype)
 
 
-def build(op, inputs, wanted, domain, version, opset, constants, attrs):
-    """A model of one node whose inputs have symbolic dims; the file's bytes and what is to be fed."""
+def build(op, inputs, wanted, domain, version, opset, constants, attrs, types=()):
+    """A model of one node whose inputs have symbolic dims; the file's bytes and what is to be fed. types: element types of
+    outputs by number, where ONNX Runtime does not infer them."""
     names = [n if a is not None else "" for n, a in inputs]
     while names and not names[-1]:
         names.pop()
@@ -38,7 +39,7 @@ def build(op, inputs, wanted, domain, version, opset, constants, attrs):
     graph = helper.make_graph(
         [node], op,
         [helper.make_tensor_value_info(n, kind(a), ["%s_%d" % (n, d) for d in range(a.ndim)]) for n, a in fed.items()],
-        [helper.make_empty_tensor_value_info("y%d" % i) for i in wanted],
+        [helper.make_tensor_value_info("y%d" % i, types[i], None) if i in types else helper.make_empty_tensor_value_info("y%d" % i) for i in wanted],
         [onnx.numpy_helper.from_array(arrays[n], n) for n in constants if n in arrays])
     proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)] + ([helper.make_opsetid(domain, version)] if domain else []))
     proto.ir_version = 10
@@ -66,18 +67,18 @@ def ours(data, fed):
         return tenon.compile(path).session(threads=2).run(fed)
 
 
-def check(label, op, inputs, outputs=1, domain="com.microsoft", version=1, opset=21, constants=(), tolerance=1e-5, instead=None, judge=theirs, **attrs):
+def check(label, op, inputs, outputs=1, domain="com.microsoft", version=1, opset=21, constants=(), tolerance=1e-5, instead=None, judge=theirs, types=(), **attrs):
     """inputs: (name, array or None) in order; outputs: a count or the set of output numbers asked for; instead: inputs
     that mean the same, for a form ONNX Runtime does not know."""
     global failed
     wanted = sorted(range(outputs) if isinstance(outputs, int) else outputs)
-    common = (wanted, domain, version, opset, constants, attrs)
+    common = (wanted, domain, version, opset, constants, attrs, types)
     try:
         want = judge(*build(op, instead or inputs, *common))
         runs = {"": ours(*build(op, inputs, *common))}
         # With constant operands the node is folded: what the oracle says.
         every = tuple(n for n, a in inputs if a is not None)
-        runs["folded "] = ours(*build(op, inputs, wanted, domain, version, opset, every, attrs))
+        runs["folded "] = ours(*build(op, inputs, wanted, domain, version, opset, every, attrs, types))
     except Exception as e:  # every refusal is a failure here
         print("FAIL %s %s: %s" % (op, label, e))
         failed += 1

@@ -24,7 +24,8 @@ for b, s in ((1, 1), (2, 5)):
     # Attention
     for causal in (0, 1):
         check(at, "Attention", [("x", x), ("w", real(8, 24)), ("b", real(24))], num_heads=2, unidirectional=causal)
-    check(at + " mask2", "Attention", [("x", x), ("w", real(8, 24)), ("b", real(24)), ("m", ints(0, 2, b, s, dtype="i4"))], num_heads=2)
+    # Where no key is seen, -10000 is added to all, which leaves a float three digits.
+    check(at + " mask2", "Attention", [("x", x), ("w", real(8, 24)), ("b", real(24)), ("m", ints(0, 2, b, s, dtype="i4"))], num_heads=2, tolerance=1e-3)
     check(at + " mask1", "Attention", [("x", x), ("w", real(8, 24)), ("b", real(24)), ("m", ints(1, s + 1, b, dtype="i4"))], num_heads=2)
     past = real(2, b, 2, 3, 4)
     check(at + " past", "Attention", [("x", x), ("w", real(8, 24)), ("b", real(24)), ("m", None), ("past", past)], outputs=2, num_heads=2, unidirectional=1)
@@ -39,10 +40,15 @@ for b, s in ((1, 1), (2, 5)):
     packed = np.stack([part.reshape(b, s, 2, 4) for _, part in apart[1:]], axis=3)
     check(at + " kv", "MultiHeadAttention", [("q", x), ("k", packed)], num_heads=2, instead=[("q", x)] + apart[1:])
     check(at + " past", "MultiHeadAttention", [("q", x), ("k", x), ("v", skip), ("b", None), ("m", None), ("ab", None), ("pk", real(b, 2, 3, 4)), ("pv", real(b, 2, 3, 4))], outputs=3, num_heads=2, unidirectional=1)
+    for mask in (None, ints(0, 2, b, s, dtype="i4")):
+        for causal in (0, 1):
+            check(at + " products", "MultiHeadAttention", [("q", x), ("k", x), ("v", skip), ("b", None), ("m", mask), ("ab", real(1, 2, s, s))], outputs={0, 3}, types={3: 1}, num_heads=2, unidirectional=causal, tolerance=1e-3)
     # RotaryEmbedding
     cos, sin = real(20, 2), real(20, 2)
     for inter in (0, 1):
         check(at, "RotaryEmbedding", [("x", x), ("at", ints(0, 20, b, s)), ("c", cos), ("s", sin)], interleaved=inter)
+        check(at + " scale", "RotaryEmbedding", [("x", x), ("at", ints(0, 20, b, s)), ("c", cos), ("s", sin)], interleaved=inter, scale=2.0)
+        check(at + " packed", "RotaryEmbedding", [("x", real(1, 30, 8)), ("at", ints(0, 20, 1, 30)), ("c", cos), ("s", sin)], interleaved=inter, is_packed_batching=1)
         check(at + " 4d", "RotaryEmbedding", [("x", real(b, 2, s, 4)), ("at", np.array([3])), ("c", cos), ("s", sin)], interleaved=inter)
 
 for m, k, n in ((1, 32, 5), (4, 64, 16)):
@@ -110,6 +116,20 @@ for rotary in (0, 1):
         check("window", "GroupQueryAttention", gqa + extra, outputs=3, num_heads=4, kv_num_heads=2, do_rotary=rotary, local_window_size=2)
         check("cap", "GroupQueryAttention", gqa + extra, outputs=3, num_heads=4, kv_num_heads=2, do_rotary=rotary, softcap=2.0, scale=0.4)
         packed = [("q", real(b, s, 128)), ("k", None), ("v", None)] + gqa[3:]
+        heads = dict(outputs=4, num_heads=4, kv_num_heads=2, do_rotary=rotary)
+        short = [("q", real(b, 1, 64)), ("k", real(b, 1, 32)), ("v", real(b, 1, 32)), ("pk", real(b, 2, 5, 16)), ("pv", real(b, 2, 5, 16)), ("n", ints(2, 6, b, dtype="i4")), ("t", np.array(6, "i4"))]
+        tail = (extra or [("cos", None), ("sin", None)]) + [("p", None)]
+        for kind in (1, 2):
+            for more in ({}, {"softcap": 2.0}, {"local_window_size": 2}, {"causal": 0}, {"smooth_softmax": 1}):
+                check("products %s" % more, "GroupQueryAttention", gqa + extra, qk_output=kind, **heads, **more)
+            check("products of a token", "GroupQueryAttention", short + extra, qk_output=kind, **heads)
+            check("products, bias", "GroupQueryAttention", gqa + tail + [("b", real(b, 4, s, s))], qk_output=kind, **heads)
+        heads["outputs"] = 3
+        check("sink", "GroupQueryAttention", gqa + tail + [("b", real(1, 1, s, s)), ("h", real(4))], **heads)
+        check("smooth", "GroupQueryAttention", short + extra, smooth_softmax=1, **heads)
+        if rotary:  # of several rows ONNX Runtime reads the first position alone and counts on
+            check("positions", "GroupQueryAttention", gqa + extra + [("p", np.tile(np.arange(7, 7 + s), (b, 1)))], **heads)
+            check("position", "GroupQueryAttention", short + extra + [("p", ints(0, 16, b, 1))], **heads)
         check("packed", "GroupQueryAttention", packed + extra, outputs=3, num_heads=4, kv_num_heads=2, do_rotary=rotary)
         token = [("q", real(b, 1, 64)), ("k", real(b, 1, 32)), ("v", real(b, 1, 32)), ("pk", real(b, 2, 5, 16)), ("pv", real(b, 2, 5, 16)), ("n", np.full(b, 5, "i4")), ("t", np.array(6, "i4"))]
         check("token", "GroupQueryAttention", token + extra, outputs=3, num_heads=4, kv_num_heads=2, do_rotary=rotary, rotary_interleaved=rotary)
