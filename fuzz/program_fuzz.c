@@ -51,13 +51,13 @@ static void program_ignore(void *arg, const char *text, size_t n) {
 }
 
 static bool program_may_run(const tn_program *p) {
-  static const char *const kernels[] = {"identity", "shape", "size"};
+  static const char *const kernels[] = {"identity", "shape", "size", "concat"};
   if (p->n_regions > PROGRAM_MAX_REGIONS || p->n_inputs > 8) return false;
   for (uint32_t i = 0; i < p->n_steps; i++) {
     const tn_pstep *t = &p->steps[i];
     bool ok =
         t->kind == TN_STEP_VIEW || t->kind == TN_STEP_IF || t->kind == TN_STEP_SCAN || t->kind == TN_STEP_SEQUENCE_MAP;
-    for (int j = 0; j < 3 && t->kind == TN_STEP_KERNEL; j++) ok |= strcmp(t->kernel, kernels[j]) == 0;
+    for (int j = 0; j < 4 && t->kind == TN_STEP_KERNEL; j++) ok |= strcmp(t->kernel, kernels[j]) == 0;
     if (t->kind == TN_STEP_LOOP) { /* only with a trip count that comes from here */
       const int32_t trips = p->operands[t->in.first];
       ok = trips != TN_NO_INDEX && p->values[trips].store == TN_STORE_INPUT;

@@ -33,6 +33,9 @@ graph size '%y = size(%x) : i64[]'
 graph view '%y = flatten(%x) {axis = 0} : ?'
 graph add '%a = add(%x, %x) : f32[N,4]
 %y = mul(%a, %x) : f32[N,4]'
+graph join '%a = concat(%x, %x) {axis = 0} : ?
+%b = concat(%x, %a) {axis = 0} : ?
+%y = concat(%b, %x, %b) {axis = 0} : ?'
 graph if '%y = if(%c) region () {
   %a = identity(%x) : f32[N,4]
   yield (%a)

@@ -43,7 +43,10 @@ static bool flow_layout(tn_flow *f, const tn_program *p, void *base, size_t *out
   FLOW_ARRAY(value_last, p->n_values);
   FLOW_ARRAY(value_step, p->n_values);
   FLOW_ARRAY(births, p->n_values);
-  FLOW_ARRAY(held_by, p->n_buffers);
+  FLOW_ARRAY(held_by, (size_t)p->n_buffers + p->n_operands);
+  FLOW_ARRAY(below_last, (size_t)p->n_buffers + p->n_operands);
+  FLOW_ARRAY(joined_by, (size_t)p->n_buffers + p->n_operands);
+  FLOW_ARRAY(operand_step, p->n_operands);
   FLOW_ARRAY(value_at, p->n_values);
   FLOW_ARRAY(root, p->n_values);
   FLOW_ARRAY(slot_at, p->n_slots);
@@ -62,6 +65,8 @@ static bool flow_layout(tn_flow *f, const tn_program *p, void *base, size_t *out
   FLOW_ARRAY(owned_buffers, p->n_buffers);
   FLOW_ARRAY(buffer_holds, p->n_buffers);
   FLOW_ARRAY(is_result, p->n_values);
+  FLOW_ARRAY(is_part, p->n_values);
+  FLOW_ARRAY(step_joins, p->n_steps);
 #undef FLOW_ARRAY
   *out_bytes = at;
   return ok;
@@ -163,6 +168,10 @@ static tn_status flow_define(const walker *w, uint32_t region, uint32_t step, ui
   const tn_program *p = w->p;
   const tn_pstep *s = &p->steps[step];
   if (w->f->owned_steps[step]++) return flow_fail(w, "step %u is in two regions", step);
+  for (uint32_t i = s->in.first; i < s->in.first + s->in.n; i++) {
+    if (w->f->operand_step[i]) return flow_fail(w, "step %u shares its operands", step);
+    w->f->operand_step[i] = step + 1;
+  }
   for (uint32_t i = 0; i < s->out.n; i++) {
     const int32_t v = p->operands[s->out.first + i];
     if (v == TN_NO_INDEX) continue;
@@ -202,6 +211,7 @@ static tn_status flow_view(const walker *w, uint32_t region, uint32_t v) {
   const uint32_t source = (uint32_t)x->index;
   const bool same = w->p->values[source].region == region;
   f->root[v] = f->root[source];
+  f->is_part[v] = x->part || f->is_part[source];
   if ((x->dtype == TN_STR) != (w->p->values[source].dtype == TN_STR))
     return flow_fail(w, "view '%s' mixes strings and data", x->name);
   if (f->value_at[v] != TN_FLOW_NEVER) return TN_OK; /* of a VIEW step */
@@ -220,6 +230,34 @@ static bool flow_is_around(const walker *w, uint32_t outer, uint32_t region) {
   return region == outer;
 }
 
+/* The sizes of all operands say where each is in the result. */
+static tn_status flow_joins(const walker *w, uint32_t region, uint32_t step) {
+  const tn_program *p = w->p;
+  const tn_pstep *s = &p->steps[step];
+  for (uint32_t i = s->in.first; i < s->in.first + s->in.n; i++) {
+    const int32_t v = p->operands[i];
+    const tn_pvalue *x = v < 0 || (uint32_t)v >= p->n_values ? NULL : &p->values[v];
+    if (!x || x->kind != 0 || x->rank < 0 || (uint32_t)x->rank != x->dims.n || flow_slots_at(w, region, x->dims) != 0)
+      return flow_fail(w, "%s: the size of what it joins is not known in time", s->label);
+  }
+  w->f->step_joins[step] = 1;
+  return TN_OK;
+}
+
+/* A value in a part of the out of a later step of its region. */
+static tn_status flow_join(const walker *w, uint32_t region, uint32_t v) {
+  const tn_program *p = w->p;
+  const tn_pvalue *x = &p->values[v];
+  const uint32_t step = w->f->operand_step[x->part - 1] - 1;
+  const tn_pstep *s = step < p->n_steps ? &p->steps[step] : NULL;
+  const int32_t out = s && s->out.n ? p->operands[s->out.first] : TN_NO_INDEX;
+  if (out == TN_NO_INDEX || s->kind != TN_STEP_KERNEL || w->f->step_region[step] != region ||
+      w->f->value_at[v] == TN_FLOW_NEVER || w->f->value_step[v] >= step || p->values[out].store != TN_STORE_BUFFER ||
+      p->values[out].index != x->index)
+    return flow_fail(w, "value '%s' is no part of what a step joins", x->name);
+  return w->f->step_joins[step] ? TN_OK : flow_joins(w, region, step);
+}
+
 static tn_status flow_buffer(const walker *w, uint32_t region, uint32_t v) {
   const tn_pvalue *x = &w->p->values[v];
   const tn_pbuffer *b = &w->p->buffers[x->index];
@@ -233,7 +271,7 @@ static tn_status flow_buffer(const walker *w, uint32_t region, uint32_t v) {
   *have = holds;
   if (flow_slots_at(w, region, x->dims) != 0)
     return flow_fail(w, "the size of value '%s' is not known in time", x->name);
-  return TN_OK;
+  return x->part ? flow_join(w, region, v) : TN_OK;
 }
 
 static tn_status flow_values(const walker *w, uint32_t region) {

@@ -18,13 +18,16 @@ typedef struct tn_flow {
   uint32_t *root;         /* value -> the value that it is a view of, directly or not; itself when it is none */
   uint32_t *step_begin, *step_end; /* ticks */
   uint32_t *step_region;
+  uint8_t *step_joins;          /* values lie in the parts of its out 0 */
+  uint32_t *operand_step;       /* place in program->operands -> 1 + the step that reads it */
   uint32_t *region_end;         /* the last tick inside a region */
   tn_interval_plan *intervals;  /* buffer -> ticks and ties, these relative to its region's first buffer */
   uint32_t *by_first, *by_last; /* buffers of each region in order of birth and of death, relative too */
   /* Of the verifier itself. */
-  uint32_t *slot_at, *slot_next, *slot_writers, *value_last, *value_step, *births, *held_by;
+  uint32_t *slot_at, *slot_next, *slot_writers, *value_last, *value_step, *births;
+  uint32_t *held_by, *below_last, *joined_by; /* by place: buffers, then operands */
   uint64_t *bits;
-  uint8_t *is_result;
+  uint8_t *is_result, *is_part;
   int64_t *current;
   uint8_t *owned_binds, *owned_code, *owned_checks, *owned_segments, *owned_steps, *owned_buffers, *buffer_holds,
       *slot_known;

@@ -89,6 +89,7 @@ static void print_value(const printer *o, uint32_t i) {
   }
   print_f(o, " %s", stores[v->store]);
   if (v->store == TN_STORE_BUFFER) print_f(o, " b%" PRId64, v->index);
+  if (v->store == TN_STORE_BUFFER && v->part) print_f(o, " operand %u", v->part - 1);
   if (v->store == TN_STORE_VIEW) print_f(o, " v%" PRId64, v->index);
   if (v->store == TN_STORE_CONST) print_f(o, " %" PRIu64 " bytes", v->bytes);
   if (v->source) print_f(o, " at %" PRIu64 " of f%u", v->offset, v->source - 1);

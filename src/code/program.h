@@ -36,7 +36,7 @@
 #include "code/shape.h"
 #include "tenon/status.h"
 
-enum { TN_PROGRAM_VERSION = 4, TN_NO_INDEX = -1, TN_PROGRAM_MAX_RANK = 16 };
+enum { TN_PROGRAM_VERSION = 4, TN_NO_INDEX = -1, TN_PROGRAM_MAX_RANK = 16, TN_PROGRAM_MAX_JOINS = 64 };
 
 typedef struct tn_pspan { /* a range of one of the program's arrays */
   uint32_t first, n;
@@ -84,7 +84,9 @@ typedef struct tn_pvalue {
   uint32_t region;
   tn_pspan dims;          /* program->dim_slots: one slot per dim, n == rank; or n == 0: not known before it exists */
   int64_t index;          /* BUFFER: buffer; VIEW: value; INPUT: input number; else 0 */
-  uint32_t part;          /* VIEW: 1 + slot of the element of its source where it begins; 0: it is all of it */
+  uint32_t part;          /* VIEW: 1 + slot of the element of its source where it begins; 0: it is all of it.
+                             BUFFER: 1 + place in program->operands of an operand of a step: the value lies where the
+                             step's out 0 has that operand; 0: where the buffer begins */
   uint32_t source;        /* CONST: 0: in weights; else 1 + row of sources */
   uint64_t offset, bytes; /* CONST: there */
   tn_pspan shape_elems;   /* SHAPE: slots of the elements, in program->dim_slots */
@@ -97,7 +99,11 @@ typedef struct tn_pvalue {
  * A buffer lives from tick `first` to tick `last`, inclusive. Its place is found when `region` is entered, and holds
  * values of that region and of regions inside it, one after the other:
  *   - a kernel may write a value over an operand that nothing reads later (TN_K_IN_PLACE);
- *   - an IF finds the results of its regions in the buffers of its outs, where they are not copied.
+ *   - an IF finds the results of its regions in the buffers of its outs, where they are not copied;
+ *   - a kernel that joins its operands (TN_K_JOINS) finds them in the parts of its out 0, in whose buffer they lie. The
+ *     dims of all its operands are known when the region is entered, those of the out before `axis` are 1, and out 0
+ *     may lie in a part of another step's. A place has parts of one step only, a value is TN_PROGRAM_MAX_JOINS parts
+ *     deep at most.
  * Without `bytes` it has the size of the largest of its values, all of them of `region`. A buffer of strings holds
  * nothing else. In a region that is_placed the buffers are numbered by address and have ties (code/planner.h). */
 typedef struct tn_pbuffer {

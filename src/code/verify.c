@@ -120,8 +120,8 @@ static tn_status verify_value(const verifier *v, uint32_t i) {
   if (x->kind != 0 && x->store != TN_STORE_INPUT && x->store != TN_STORE_PARAM && x->store != TN_STORE_LATE)
     return verify_fail(v, "value '%s' is no tensor and cannot be stored so", x->name);
   if (x->kind != 0 && x->rank != -1) return verify_fail(v, "value '%s' is no tensor and has a rank", x->name);
-  if (x->part > p->n_slots ||
-      (x->part && (x->store != TN_STORE_VIEW || !has_dims || tn_dtype_bits((tn_dtype)x->dtype) % 8)))
+  const uint32_t most_part = x->store == TN_STORE_VIEW ? p->n_slots : x->store == TN_STORE_BUFFER ? p->n_operands : 0;
+  if (x->part > most_part || (x->part && (!has_dims || tn_dtype_bits((tn_dtype)x->dtype) % 8)))
     return verify_fail(v, "value '%s' is no part", x->name);
   switch ((tn_pstore)x->store) {
     case TN_STORE_CONST:

@@ -41,7 +41,7 @@ static bool compile_find_kernel(const char *name, uint32_t *out_flags) {
 }
 
 _Static_assert((int)TN_KERNEL_SIZES == (int)TN_K_SIZES && (int)TN_KERNEL_IN_PLACE == (int)TN_K_IN_PLACE &&
-                   (int)TN_KERNEL_IN_PLACE_FIRST == (int)TN_K_IN_PLACE_FIRST,
+                   (int)TN_KERNEL_IN_PLACE_FIRST == (int)TN_K_IN_PLACE_FIRST && (int)TN_KERNEL_JOINS == (int)TN_K_JOINS,
                "one meaning of flags");
 _Static_assert((int)TN_GEAR_EXACT == (int)TN_PGEAR_EXACT && (int)TN_GEAR_PAD == (int)TN_PGEAR_PAD,
                "one order of policies");

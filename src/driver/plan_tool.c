@@ -247,6 +247,12 @@ static tn_status plan_tool_region(plan_tool *p, const tn_region *region) {
   plan_tool_table(p);
   plan_tool_total(p, "peak", peak, p->peak);
   plan_tool_total(p, "bound (largest sum of live bytes)", plan_tool_live(p), p->live);
+  if (p->plan->joined_bytes && !region->owner) {
+    int64_t bytes = 0;
+    (void)tn_cost_value(&p->sizes, p->plan->joined_bytes, &bytes);
+    tn_text_printf(&p->text, "made where a Concat has them: %u values, ", p->plan->n_joined);
+    plan_tool_total(p, "bytes not copied", p->plan->joined_bytes, (size_t)bytes);
+  }
   if (p->has_sizes) tn_text_printf(&p->text, "peak / bound: %.4f\n", p->live ? (double)p->peak / (double)p->live : 1.0);
   return TN_OK;
 }

@@ -99,7 +99,10 @@ enum {
   /* Output 0 may have the memory of an input of the same dims and element size: element i of it is written after
    * element i of every such input was read, and no element of them is read later. */
   TN_K_IN_PLACE = 2,
-  TN_K_IN_PLACE_FIRST = 4 /* the same of input 0 alone */
+  TN_K_IN_PLACE_FIRST = 4, /* the same of input 0 alone */
+  /* Output 0 is the inputs one after another where the dims before attribute `axis` are 1. An input that lies already
+   * where it has to be is not touched. */
+  TN_K_JOINS = 8
 };
 
 typedef tn_status (*tn_kernel_fn)(tn_kcall *k);

@@ -310,6 +310,17 @@ static tn_status emit_start(tn_emit *e) {
   return TN_OK;
 }
 
+/* The places of operands are known once the steps are there. */
+static void emit_joins(tn_emit *e) {
+  uint32_t *const step = TN_NEW_ARRAY(e->side, uint32_t, e->graph->n_nodes + 1);
+  for (size_t i = 0; i < e->steps.n; i++) step[e->step_nodes.at[i]->id] = (uint32_t)i;
+  for (uint32_t v = 0; v < e->graph->n_values; v++) {
+    const tn_plan_join *join = &e->pass->plan->join[v];
+    if (join->node)
+      e->values.at[e->value_of[v]].part = 1 + e->steps.at[step[join->node->id]].in.first + (uint32_t)join->operand;
+  }
+}
+
 tn_status tn_pass_emit(tn_pass *pass, tn_graph *g) {
   tn_emit e = {.pass = pass, .graph = g, .arena = &pass->ctx->arena, .side = &pass->ctx->pass};
   TN_TRY(emit_start(&e));
@@ -320,6 +331,7 @@ tn_status tn_pass_emit(tn_pass *pass, tn_graph *g) {
   TN_TRY(emit_buffers(&e));
   TN_TRY(tn_emit_checks(&e));
   for (uint32_t i = 0; i < e.n_regions; i++) TN_TRY(tn_emit_steps(&e, i));
+  emit_joins(&e);
   pass->program = emit_program(&e);
   pass->step_nodes = e.step_nodes.at;
   return TN_OK;

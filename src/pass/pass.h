@@ -27,8 +27,14 @@ typedef struct tn_plan_buffer { /* as tn_pbuffer */
   int32_t under, over; /* ties: numbers of buffers of its region, or TN_NO_INDEX */
 } tn_plan_buffer;
 
+typedef struct tn_plan_join { /* the part of a result that an operand is, or no node */
+  const tn_node *node;
+  int operand;
+} tn_plan_join;
+
 typedef struct tn_plan { /* pass/plan.c: which values share memory */
   int32_t *buffer;       /* value id -> buffer, or -1 */
+  tn_plan_join *join;    /* value id -> where it is in the place of the node's result */
   int32_t *view_of;      /* value id -> value id it is a view of, or -1 */
   tn_sym *part;          /* value id -> element of that one with which it begins, or NULL: it has all of its elements */
   uint8_t *store;        /* value id -> tn_pstore */
@@ -36,11 +42,18 @@ typedef struct tn_plan { /* pass/plan.c: which values share memory */
   uint32_t *region_end;  /* region id -> the last tick inside it */
   uint32_t n_buffers;
   tn_plan_buffer *buffers;
+  uint32_t n_joined;   /* operands that are made in the results of what joins them */
+  tn_sym joined_bytes; /* of all of them; NULL: there are none */
 } tn_plan;
 #define TN_NO_STEP UINT32_MAX
 
 /* What the passes know of the kernel table (a pass does not include kern/). */
-enum { TN_KERNEL_SIZES = 1, TN_KERNEL_IN_PLACE = 2, TN_KERNEL_IN_PLACE_FIRST = 4 }; /* as TN_K_SIZES ... */
+enum {
+  TN_KERNEL_SIZES = 1,
+  TN_KERNEL_IN_PLACE = 2,
+  TN_KERNEL_IN_PLACE_FIRST = 4,
+  TN_KERNEL_JOINS = 8
+}; /* as TN_K_... */
 typedef struct tn_kernel_facts {
   bool (*find)(const char *name, uint32_t *out_flags); /* false: no such kernel */
 } tn_kernel_facts;

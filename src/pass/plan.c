@@ -8,27 +8,18 @@
  *   %y = neg(%w)             over %w: buffer 1, ticks 1..4
  *
  * Values that may share memory get one buffer: views with their source, an elementwise result with an operand that dies
- * there, the results of branches with those of their If. A buffer belongs to the outermost region that knows its size
- * when it is entered, so that branches and bodies of loops share the memory of what is around them. See code/program.h
- * for ticks; places are found in plan_place.c. */
+ * there, the results of branches with those of their If, what a Concat joins with its result (plan_join.c). A buffer
+ * belongs to the outermost region that knows its size when it is entered, so that branches and bodies of loops share
+ * the memory of what is around them. See code/program.h for ticks; places are found in plan_place.c. */
 #include "pass/plan.h"
 
-typedef struct plan {
-  tn_pass *pass;
-  tn_graph *graph;
-  tn_plan *out;
-  const tn_value **root; /* value id -> the value whose bytes it has */
-  const tn_value **all;  /* in order of appearance */
-  uint32_t n_all;
-  uint32_t clock;
-  bool keep_operands;
-  bool *is_result;  /* buffer -> holds a result of the region of its value */
-  bool *is_shared;  /* buffer -> holds values of regions inside that of its value */
-  bool *is_whole;   /* value id -> begins where its root begins */
-  uint32_t *merged; /* buffer -> the one that took it over, or itself */
-} plan;
+int64_t tn_plan_buffer_of(const tn_planning *p, const tn_value *v, bool *out_whole) {
+  const int32_t b = p->out->buffer[p->root[v->id]->id];
+  *out_whole = p->is_whole[v->id];
+  return b < 0 ? -1 : (int64_t)tn_plan_find(p, (uint32_t)b);
+}
 
-static tn_pstore plan_result_store(const plan *p, const tn_node *node, const tn_value *v) {
+static tn_pstore plan_result_store(const tn_planning *p, const tn_node *node, const tn_value *v) {
   if (!tn_type_is_tensor(&v->type) || !tn_type_has_rank(&v->type)) return TN_STORE_LATE;
   for (int j = 0; j < v->type.rank; j++)
     if (!tn_known_on_entry(p->pass->known, tn_known_when(p->pass->known, v->type.dims[j]), node->region))
@@ -36,7 +27,7 @@ static tn_pstore plan_result_store(const plan *p, const tn_node *node, const tn_
   return TN_STORE_BUFFER;
 }
 
-static void plan_add(plan *p, const tn_value *v, tn_pstore store, const tn_value *view_of, tn_sym part) {
+static void plan_add(tn_planning *p, const tn_value *v, tn_pstore store, const tn_value *view_of, tn_sym part) {
   p->out->store[v->id] = (uint8_t)store;
   p->out->view_of[v->id] = view_of ? (int32_t)view_of->id : -1;
   p->out->part[v->id] = part;
@@ -46,13 +37,13 @@ static void plan_add(plan *p, const tn_value *v, tn_pstore store, const tn_value
   p->all[p->n_all++] = v;
 }
 
-static void plan_params(plan *p, const tn_region *r) {
+static void plan_params(tn_planning *p, const tn_region *r) {
   for (int i = 0; i < r->n_params; i++)
     plan_add(p, r->params[i], r->owner ? TN_STORE_PARAM : TN_STORE_INPUT, NULL, NULL);
 }
 
 static tn_status plan_visit(void *arg, tn_node *node) {
-  plan *p = arg;
+  tn_planning *p = arg;
   const tn_place place = (tn_place)p->pass->place_of[node->id];
   const tn_sym *const first = place == TN_PLACE_PART ? tn_pass_parts_of(p->pass, p->graph, node) : NULL;
   for (int i = 0; i < node->n_out; i++) {
@@ -82,7 +73,7 @@ static tn_status plan_visit(void *arg, tn_node *node) {
 }
 
 /* Ticks, as running takes them. */
-static void plan_ticks(plan *p, const tn_region *r) {
+static void plan_ticks(tn_planning *p, const tn_region *r) {
   for (const tn_node *node = r->first; node; node = node->next) {
     if (p->pass->order_of[node->id] == TN_NO_STEP) continue;
     p->out->begin[node->id] = p->clock++;
@@ -93,7 +84,7 @@ static void plan_ticks(plan *p, const tn_region *r) {
 }
 
 /* Until when a use keeps a value of region `home`; false: it is a use only through uses of its own (a view). */
-static bool plan_use_tick(const plan *p, const tn_region *home, const tn_use *u, uint32_t *out) {
+static bool plan_use_tick(const tn_planning *p, const tn_region *home, const tn_use *u, uint32_t *out) {
   const tn_region *r = u->node ? u->node->region : u->region;
   const tn_node *at = u->node;
   *out = p->out->region_end[home->id];
@@ -103,7 +94,7 @@ static bool plan_use_tick(const plan *p, const tn_region *home, const tn_use *u,
   return p->pass->order_of[at->id] != TN_NO_STEP;
 }
 
-static void plan_extend(const plan *p, const tn_value *v) {
+static void plan_extend(const tn_planning *p, const tn_value *v) {
   const tn_value *root = p->root[v->id];
   const int32_t buffer = p->out->buffer[root->id];
   if (buffer < 0) return;
@@ -122,7 +113,7 @@ static tn_sym plan_bytes(tn_symtab *syms, const tn_type *t) {
   return tn_sym_ceildiv(syms, tn_sym_muli(syms, n, bits), tn_sym_int(syms, 8));
 }
 
-static void plan_buffers(plan *p, tn_arena *a) {
+static void plan_buffers(tn_planning *p, tn_arena *a) {
   uint32_t n = 0;
   for (uint32_t i = 0; i < p->n_all; i++)
     if (p->out->store[p->all[i]->id] == TN_STORE_BUFFER) p->out->buffer[p->all[i]->id] = (int32_t)n++;
@@ -131,6 +122,7 @@ static void plan_buffers(plan *p, tn_arena *a) {
   p->is_result = TN_NEW_ARRAY(&p->pass->ctx->pass, bool, n + 1);
   p->is_shared = TN_NEW_ARRAY(&p->pass->ctx->pass, bool, n + 1);
   p->merged = TN_NEW_ARRAY(&p->pass->ctx->pass, uint32_t, n + 1);
+  p->join = TN_NEW_ARRAY(&p->pass->ctx->pass, tn_plan_join, n + 1);
   for (uint32_t i = 0; i < p->n_all; i++) {
     const tn_value *v = p->all[i];
     const int32_t b = p->out->buffer[v->id];
@@ -145,18 +137,6 @@ static void plan_buffers(plan *p, tn_arena *a) {
   for (uint32_t i = 0; i < p->n_all; i++) plan_extend(p, p->all[i]);
 }
 
-static uint32_t plan_find(const plan *p, uint32_t b) {
-  while (p->merged[b] != b) b = p->merged[b] = p->merged[p->merged[b]];
-  return b;
-}
-
-/* The buffer whose beginning is the value's; -1 when there is none. */
-static int64_t plan_buffer_of(const plan *p, const tn_value *v, bool *out_whole) {
-  const int32_t b = p->out->buffer[p->root[v->id]->id];
-  *out_whole = p->is_whole[v->id];
-  return b < 0 ? -1 : (int64_t)plan_find(p, (uint32_t)b);
-}
-
 static bool plan_same_dims(const tn_type *a, const tn_type *b) {
   if (!tn_type_has_rank(a) || a->rank != b->rank) return false;
   for (int j = 0; j < a->rank; j++)
@@ -165,10 +145,10 @@ static bool plan_same_dims(const tn_type *a, const tn_type *b) {
 }
 
 /* Do the other operands bear that this one is overwritten? Those in the same buffer are read element by element too. */
-static bool plan_others_agree(const plan *p, const tn_node *node, int in, int64_t buffer, uint32_t flags) {
+static bool plan_others_agree(const tn_planning *p, const tn_node *node, int in, int64_t buffer, uint32_t flags) {
   for (int i = 0; i < node->n_in; i++) {
     bool whole;
-    if (i == in || !node->in[i] || plan_buffer_of(p, node->in[i], &whole) != buffer) continue;
+    if (i == in || !node->in[i] || tn_plan_buffer_of(p, node->in[i], &whole) != buffer) continue;
     if (!(flags & TN_KERNEL_IN_PLACE) || !whole || !plan_same_dims(&node->in[i]->type, &node->out[0]->type))
       return false;
   }
@@ -176,10 +156,10 @@ static bool plan_others_agree(const plan *p, const tn_node *node, int in, int64_
 }
 
 /* May the first result of a node be written over operand `in`? */
-static bool plan_may_overwrite(const plan *p, const tn_node *node, int in, uint32_t flags) {
+static bool plan_may_overwrite(const tn_planning *p, const tn_node *node, int in, uint32_t flags) {
   bool whole;
   const tn_value *x = node->in[in], *y = node->out[0];
-  const int64_t from = x ? plan_buffer_of(p, x, &whole) : -1, to = p->out->buffer[y->id];
+  const int64_t from = x ? tn_plan_buffer_of(p, x, &whole) : -1, to = p->out->buffer[y->id];
   if (from < 0 || !whole || from == to || y->type.dtype == TN_STR || x->type.dtype == TN_STR) return false;
   const tn_plan_buffer *b = &p->out->buffers[from];
   if (b->region != node->region || p->is_result[from] || b->last != p->out->begin[node->id]) return false;
@@ -188,7 +168,7 @@ static bool plan_may_overwrite(const plan *p, const tn_node *node, int in, uint3
   return plan_same_dims(&x->type, &y->type) && plan_others_agree(p, node, in, from, flags);
 }
 
-static void plan_merge(const plan *p, uint32_t from, uint32_t into) {
+static void plan_merge(const tn_planning *p, uint32_t from, uint32_t into) {
   tn_plan_buffer *a = &p->out->buffers[into];
   const tn_plan_buffer *b = &p->out->buffers[from];
   if (b->first < a->first) a->first = b->first;
@@ -197,7 +177,7 @@ static void plan_merge(const plan *p, uint32_t from, uint32_t into) {
 }
 
 static tn_status plan_in_place(void *arg, tn_node *node) {
-  const plan *p = arg;
+  const tn_planning *p = arg;
   uint32_t flags = 0;
   const tn_value *y = node->n_out > 0 ? node->out[0] : NULL;
   if (p->pass->place_of[node->id] != TN_PLACE_KERNEL || !y || p->out->buffer[y->id] < 0) return TN_OK;
@@ -206,7 +186,7 @@ static tn_status plan_in_place(void *arg, tn_node *node) {
   for (int i = 0; i < n; i++) {
     bool whole;
     if (!plan_may_overwrite(p, node, i, flags)) continue;
-    const uint32_t from = (uint32_t)plan_buffer_of(p, node->in[i], &whole), to = (uint32_t)p->out->buffer[y->id];
+    const uint32_t from = (uint32_t)tn_plan_buffer_of(p, node->in[i], &whole), to = (uint32_t)p->out->buffer[y->id];
     p->is_result[from] = p->is_result[to];
     plan_merge(p, to, from);
     break;
@@ -215,12 +195,12 @@ static tn_status plan_in_place(void *arg, tn_node *node) {
 }
 
 /* The results of a region are written where result k of its If is. */
-static void plan_branch(const plan *p, const tn_node *node, const tn_region *r, int k) {
+static void plan_branch(const tn_planning *p, const tn_node *node, const tn_region *r, int k) {
   bool whole;
   const tn_value *y = node->out[k], *x = r->results[k];
   const int32_t out = p->out->buffer[y->id], first = p->out->buffer[p->root[x->id]->id];
   if (first < 0 || p->root[x->id]->region != r || y->type.dtype == TN_STR) return;
-  const uint32_t from = (uint32_t)plan_buffer_of(p, x, &whole), into = plan_find(p, (uint32_t)out);
+  const uint32_t from = (uint32_t)tn_plan_buffer_of(p, x, &whole), into = tn_plan_find(p, (uint32_t)out);
   const tn_plan_buffer *b = &p->out->buffers[from];
   if (!whole || b->region != r || b->bytes != p->out->buffers[out].bytes) return;
   plan_merge(p, from, into);
@@ -228,7 +208,7 @@ static void plan_branch(const plan *p, const tn_node *node, const tn_region *r, 
 }
 
 static tn_status plan_branches(void *arg, tn_node *node) {
-  const plan *p = arg;
+  const tn_planning *p = arg;
   if (strcmp(node->op->name, "if") != 0) return TN_OK;
   for (int k = 0; k < node->n_out; k++)
     for (int i = 0; node->out[k] && p->out->buffer[node->out[k]->id] >= 0 && i < node->n_regions; i++)
@@ -247,7 +227,7 @@ static bool plan_may_fail(tn_sym x, int *budget) {
 
 /* The outermost region that knows the size when it is entered. What may fail is not computed for a branch that is
  * perhaps not taken. */
-static const tn_region *plan_home(const plan *p, const tn_plan_buffer *b) {
+static const tn_region *plan_home(const tn_planning *p, const tn_plan_buffer *b) {
   enum { BUDGET = 4000 };
   const tn_region *home = b->region;
   int budget = BUDGET;
@@ -258,11 +238,13 @@ static const tn_region *plan_home(const plan *p, const tn_plan_buffer *b) {
 }
 
 /* Numbers the buffers that are left. */
-static void plan_settle(plan *p) {
+static void plan_settle(tn_planning *p) {
   uint32_t *const number = TN_NEW_ARRAY(&p->pass->ctx->pass, uint32_t, p->out->n_buffers + 1);
+  int32_t *const buffer = TN_NEW_ARRAY(&p->pass->ctx->pass, int32_t, p->graph->n_values + 1);
   uint32_t n = 0;
+  memcpy(buffer, p->out->buffer, p->graph->n_values * sizeof *buffer);
   for (uint32_t i = 0; i < p->out->n_buffers; i++) {
-    if (p->merged[i] != i) continue;
+    if (p->merged[i] != i || p->join[i].node) continue;
     tn_plan_buffer b = p->out->buffers[i];
     const tn_region *const home = plan_home(p, &b);
     b.has_bytes = p->is_shared[i] || home != b.region;
@@ -272,16 +254,21 @@ static void plan_settle(plan *p) {
   }
   for (uint32_t i = 0; i < p->n_all; i++) {
     int32_t *const b = &p->out->buffer[p->all[i]->id];
-    if (*b >= 0) *b = (int32_t)number[plan_find(p, (uint32_t)*b)];
+    if (*b < 0) continue;
+    uint32_t at = tn_plan_find(p, (uint32_t)*b);
+    p->out->join[p->all[i]->id] = p->join[at];
+    while (p->join[at].node) at = tn_plan_find(p, (uint32_t)buffer[p->join[at].node->out[0]->id]);
+    *b = (int32_t)number[at];
   }
   p->out->n_buffers = n;
 }
 
 tn_status tn_pass_plan(tn_pass *pass, tn_graph *g) {
   tn_arena *a = &pass->ctx->arena, *side = &pass->ctx->pass;
-  plan p = {.pass = pass, .graph = g, .out = TN_NEW(a, tn_plan)};
+  tn_planning p = {.pass = pass, .graph = g, .out = TN_NEW(a, tn_plan)};
   p.keep_operands = pass->keep_operands || !pass->ctx->knobs.num[TN_KNOB_in_place];
   p.out->buffer = TN_NEW_ARRAY(a, int32_t, g->n_values + 1);
+  p.out->join = TN_NEW_ARRAY(a, tn_plan_join, g->n_values + 1);
   p.out->view_of = TN_NEW_ARRAY(a, int32_t, g->n_values + 1);
   p.out->part = TN_NEW_ARRAY(a, tn_sym, g->n_values + 1);
   p.out->store = TN_NEW_ARRAY(a, uint8_t, g->n_values + 1);
@@ -297,6 +284,7 @@ tn_status tn_pass_plan(tn_pass *pass, tn_graph *g) {
   plan_buffers(&p, a);
   TN_TRY(tn_graph_walk(g, plan_in_place, &p));
   TN_TRY(tn_graph_walk(g, plan_branches, &p));
+  if (pass->ctx->knobs.num[TN_KNOB_join_parts]) TN_TRY(tn_plan_joins(&p));
   plan_settle(&p);
   tn_plan_place(pass, g, p.out);
   pass->plan = p.out;

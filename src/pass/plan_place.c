@@ -4,15 +4,13 @@
 #include "code/planner.h"
 #include "pass/plan.h"
 
-enum { SPOT_GUESSES = 4, SPOT_ALIGN = 64, SPOT_MANY = 20000 /* buffers: one guess is enough work */ };
-
 typedef struct spot_guess {
   tn_symtab *syms;
   int number;
 } spot_guess;
 
 static bool spot_symbol(void *arg, uint32_t symbol, int64_t *out) {
-  static const int64_t sizes[SPOT_GUESSES] = {64, 640, 7, 1};
+  static const int64_t sizes[TN_PLAN_GUESSES] = {64, 640, 7, 1};
   const spot_guess *g = arg;
   const tn_symbol *s = tn_sym_symbol(g->syms, symbol);
   if (s->source == TN_SOURCE_DEFINED) return false;
@@ -23,6 +21,15 @@ static bool spot_symbol(void *arg, uint32_t symbol, int64_t *out) {
   v -= v % step;
   *out = v < s->min && v <= INT64_MAX - step ? v + step : v;
   return true;
+}
+
+size_t tn_plan_guess(tn_symtab *syms, tn_sym bytes, int guess, uint32_t n) {
+  spot_guess g = {syms, guess};
+  int64_t value = 0;
+  size_t size = 0;
+  const bool is_good = tn_sym_eval(syms, bytes, spot_symbol, &g, &value) == TN_OK && value > 0 &&
+                       value < INT64_MAX / 1024 / (int64_t)n && tn_align_size((size_t)value, TN_PLAN_ALIGN, &size);
+  return is_good ? size : 0;
 }
 
 typedef struct spots {
@@ -36,20 +43,13 @@ typedef struct spots {
   tn_interval_plan *b, *best; /* by address, with ties */
   uint32_t *best_of;
   uint32_t *by_first, *by_last, *rank, *room;
-  size_t *sizes[SPOT_GUESSES]; /* by buffer of the plan */
+  size_t *sizes[TN_PLAN_GUESSES]; /* by buffer of the plan */
   double worst;
 } spots;
 
 static void spot_sizes(spots *p, int guess, const uint32_t *buffers) {
-  spot_guess g = {p->syms, guess};
-  for (uint32_t i = 0; i < p->n; i++) {
-    int64_t bytes = 0;
-    size_t size = 0;
-    const bool is_good = tn_sym_eval(p->syms, p->plan->buffers[buffers[i]].bytes, spot_symbol, &g, &bytes) == TN_OK &&
-                         bytes > 0 && bytes < INT64_MAX / 1024 / (int64_t)p->n &&
-                         tn_align_size((size_t)bytes, SPOT_ALIGN, &size);
-    p->sizes[guess][buffers[i]] = is_good ? size : 0;
-  }
+  for (uint32_t i = 0; i < p->n; i++)
+    p->sizes[guess][buffers[i]] = tn_plan_guess(p->syms, p->plan->buffers[buffers[i]].bytes, guess, p->n);
 }
 
 static void spot_load(spots *p, int guess) {
@@ -120,7 +120,7 @@ static void spot_guess_once(spots *p, int guess, int guesses) {
 }
 
 static void spot_region(spots *p, const uint32_t *buffers) {
-  const int guesses = p->n > SPOT_MANY ? 1 : SPOT_GUESSES;
+  const int guesses = p->n > TN_PLAN_MANY ? 1 : TN_PLAN_GUESSES;
   p->worst = 0;
   for (int g = 0; g < guesses; g++) spot_sizes(p, g, buffers);
   for (uint32_t i = 0; i < p->n; i++) {
@@ -152,7 +152,7 @@ static void spot_init(spots *p, tn_arena *a, uint32_t n) {
   p->by_last = TN_NEW_ARRAY(a, uint32_t, n + 1);
   p->rank = TN_NEW_ARRAY(a, uint32_t, n + 1);
   p->room = TN_NEW_ARRAY(a, uint32_t, n + 1);
-  for (int i = 0; i < SPOT_GUESSES; i++) p->sizes[i] = TN_NEW_ARRAY(a, size_t, n + 1);
+  for (int i = 0; i < TN_PLAN_GUESSES; i++) p->sizes[i] = TN_NEW_ARRAY(a, size_t, n + 1);
 }
 
 void tn_plan_place(tn_pass *pass, tn_graph *g, tn_plan *places) {

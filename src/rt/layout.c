@@ -7,6 +7,40 @@ static bool layout_slot_bytes(const tn_rt_session *s, const tn_pbuffer *b, size_
   return tn_align_size(bytes > 0 ? (size_t)bytes : 0, TN_RT_ALIGN, out);
 }
 
+/* A size that the program computes; -1 when it is none. */
+static int64_t layout_count(const tn_rt_session *s, const tn_pvalue *x, uint32_t from, uint32_t to) {
+  int64_t n = 1;
+  for (uint32_t d = from; d < to; d++) {
+    const int64_t dim = s->slots[s->p->dim_slots[x->dims.first + d]];
+    if (dim < 0 || !tn_mul_i64(n, dim, &n)) return -1;
+  }
+  return n;
+}
+
+/* The parts of a step's result, one after the other. */
+static tn_status layout_join(tn_rt_session *s, uint32_t step, bool *out_changed, tn_error *err) {
+  const tn_program *p = s->p;
+  const tn_pstep *t = &p->steps[step];
+  const tn_pvalue *y = &p->values[p->operands[t->out.first]];
+  const int64_t given = tn_k_int(&s->steps[step].call, "axis", 0), axis = given < 0 ? given + y->rank : given;
+  const size_t size = (size_t)tn_dtype_bits((tn_dtype)y->dtype) / 8;
+  const size_t begin = y->part ? s->parts[y->part - 1].at : 0;
+  size_t at = begin;
+  bool is_good = axis >= 0 && axis < y->rank && layout_count(s, y, 0, (uint32_t)axis) == 1;
+  for (uint32_t i = t->in.first; is_good && i < t->in.first + t->in.n; i++) {
+    const tn_pvalue *x = &p->values[p->operands[i]];
+    const int64_t count = layout_count(s, x, 0, x->dims.n);
+    tn_rt_part part = {.at = at};
+    is_good = count >= 0 && tn_mul_size((size_t)count, size, &part.bytes) && tn_add_size(at, part.bytes, &at);
+    *out_changed |= part.at != s->parts[i].at || part.bytes != s->parts[i].bytes;
+    s->parts[i] = part;
+  }
+  const int64_t all = layout_count(s, y, 0, y->dims.n);
+  size_t bytes;
+  if (is_good && all >= 0 && tn_mul_size((size_t)all, size, &bytes) && bytes == at - begin) return TN_OK;
+  return tn_error_set(err, TN_MISMATCH, "%s: what is joined does not make up '%s'", t->label, y->name);
+}
+
 static tn_status layout_sizes(tn_rt_session *s, uint32_t region, bool *out_changed, tn_error *err) {
   const tn_rt_region *r = &s->regions[region];
   const tn_pspan buffers = s->p->regions[region].buffers;
@@ -15,6 +49,7 @@ static tn_status layout_sizes(tn_rt_session *s, uint32_t region, bool *out_chang
     TN_TRY(tn_rt_dims(s, s->events[r->buffer_values.first + i], &changed, err));
     *out_changed |= changed;
   }
+  for (uint32_t i = 0; i < r->joins.n; i++) TN_TRY(layout_join(s, s->joins[r->joins.first + i], out_changed, err));
   for (uint32_t i = buffers.first; i < buffers.first + buffers.n && !*out_changed; i++) {
     size_t bytes;
     *out_changed =
@@ -124,11 +159,14 @@ static tn_status layout_values(tn_rt_session *s, uint32_t region, tn_error *err)
   const tn_rt_region *r = &s->regions[region];
   for (uint32_t i = 0; i < r->buffer_values.n; i++) {
     const uint32_t value = s->events[r->buffer_values.first + i], buffer = (uint32_t)s->p->values[value].index;
+    const uint32_t part = s->p->values[value].part;
+    const tn_rt_part all = {0, s->intervals[buffer].bytes}, place = part ? s->parts[part - 1] : all;
     size_t bytes;
-    if (!tn_dtype_bytes(s->args[value].dtype, s->args[value].count, &bytes) || bytes > s->intervals[buffer].bytes)
+    if (!tn_dtype_bytes(s->args[value].dtype, s->args[value].count, &bytes) || bytes > place.bytes)
       return tn_error_set(err, TN_MISMATCH, "value '%s' needs more than the %zu bytes of its buffer",
-                          s->p->values[value].name, s->intervals[buffer].bytes);
-    s->args[value].data = (char *)s->regions[s->p->buffers[buffer].region].arena.ptr + s->intervals[buffer].offset;
+                          s->p->values[value].name, place.bytes);
+    char *const arena = s->regions[s->p->buffers[buffer].region].arena.ptr;
+    s->args[value].data = arena + s->intervals[buffer].offset + place.at;
   }
   return TN_OK;
 }

@@ -60,6 +60,8 @@ static void session_layout(tn_rt_session *s, carver *c, session_sizes *z) {
   SESSION_ARRAY(regions, p->n_regions);
   SESSION_ARRAY(states, z->states);
   SESSION_ARRAY(events, z->events);
+  SESSION_ARRAY(joins, p->n_steps);
+  SESSION_ARRAY(parts, p->n_operands);
   SESSION_ARRAY(intervals, p->n_buffers);
   SESSION_ARRAY(buffer_base, p->n_buffers);
   SESSION_ARRAY(user_outputs, p->n_outputs);
@@ -245,7 +247,30 @@ static void session_events(tn_rt_session *s) {
   }
 }
 
-/* A result over an operand: only where the kernel allows it. */
+/* Steps that join, by region. The last comes first: the result of one may be a part of that of a later one. */
+static void session_joins(tn_rt_session *s) {
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < s->p->n_regions; i++) {
+    const tn_pspan steps = s->p->regions[i].steps;
+    s->regions[i].joins.first = n;
+    for (uint32_t k = steps.n; k-- > 0;)
+      if (s->flow.step_joins[steps.first + k]) s->joins[n++] = steps.first + k;
+    s->regions[i].joins.n = n - s->regions[i].joins.first;
+  }
+}
+
+/* Is the value in the part that operand `at` of a step has in the step's result, or in a part of that? */
+static bool session_is_part(const tn_rt_session *s, uint32_t value, uint32_t at) {
+  const tn_program *p = s->p;
+  while (p->values[value].part) {
+    const uint32_t place = p->values[value].part - 1;
+    if (place == at) return true;
+    value = (uint32_t)p->operands[p->steps[s->flow.operand_step[place] - 1].out.first];
+  }
+  return false;
+}
+
+/* A result over an operand, operands in parts of a result: only where the kernel allows it. */
 static tn_status session_in_place(const tn_rt_session *s, uint32_t step, tn_error *err) {
   const tn_program *p = s->p;
   const tn_pstep *t = &p->steps[step];
@@ -256,6 +281,12 @@ static tn_status session_in_place(const tn_rt_session *s, uint32_t step, tn_erro
     const int32_t in = p->operands[t->in.first + i];
     const tn_pvalue *root = in == TN_NO_INDEX ? NULL : &p->values[s->flow.root[in]];
     if (!root || root->store != TN_STORE_BUFFER || root->index != p->values[out].index) continue;
+    if (root->part != p->values[out].part) {
+      /* Verified: where they overlap the operand is in its part of the result. */
+      if (!(flags & TN_K_JOINS) && session_is_part(s, s->flow.root[in], t->in.first + i))
+        return tn_error_set(err, TN_INTERNAL, "%s: kernel '%s' does not join", t->label, t->kernel);
+      continue;
+    }
     if ((flags & TN_K_IN_PLACE) || ((flags & TN_K_IN_PLACE_FIRST) && i == 0)) continue;
     return tn_error_set(err, TN_INTERNAL, "%s: kernel '%s' cannot write '%s' over its operand %u", t->label, t->kernel,
                         p->values[out].name, i);
@@ -300,6 +331,7 @@ static tn_status session_fill(tn_rt_session *s, const tn_rt_options *o, tn_error
   TN_TRY(session_kernels(s, err));
   TN_TRY(session_check_sizes(s, err));
   session_events(s);
+  session_joins(s);
   return session_buffers(s, err);
 }
 

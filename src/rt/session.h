@@ -30,6 +30,7 @@ typedef struct tn_rt_region {
   size_t live_bytes, arena_bytes;
   tn_pspan buffer_values; /* session->events: values in buffers */
   tn_pspan entry;         /* session->events: SHAPE and VIEW values that exist from the entry, in order */
+  tn_pspan joins;         /* session->joins: steps that find operands in their out, the last first */
   tn_rt_state *states;    /* one per parameter */
   int64_t iteration;      /* parameters of a loop */
   uint8_t condition;
@@ -44,6 +45,10 @@ typedef struct tn_rt_step {
   tn_rt_block cache[TN_RT_CACHES];
   size_t cache_bytes[TN_RT_CACHES]; /* as asked for; 0 = holds nothing */
 } tn_rt_step;
+
+typedef struct tn_rt_part { /* where an operand is in the buffer of the step's result */
+  size_t at, bytes;
+} tn_rt_part;
 
 typedef struct tn_rt_chunks { /* bump memory that is emptied and filled again in the same order */
   tn_rt_block *at;
@@ -103,6 +108,8 @@ struct tn_rt_session {
   tn_rt_region *regions;
   tn_rt_state *states;
   uint32_t *events;
+  uint32_t *joins;
+  tn_rt_part *parts;            /* by place in program->operands: of those that `joins` read */
   tn_interval_plan *intervals;  /* buffer -> lifetime, size, place */
   uint32_t *by_first, *by_last; /* buffers of each region in order of birth and of death */
   tn_planner planner;

@@ -16,9 +16,13 @@ typedef struct pass_run {
   tn_status status;
 } pass_run;
 
-/* Kernels of these tests: "relu" and the like size nothing; names that begin with "non_zero" size their results. */
+/* Kernels of these tests: "relu" and the like size nothing; names that begin with "non_zero" size their results,
+ * "sigmoid" may be written over its operand, "concat" joins. */
 static bool run_find_kernel(const char *name, uint32_t *out_flags) {
-  *out_flags = strncmp(name, "non_zero", 8) == 0 ? TN_KERNEL_SIZES : 0;
+  *out_flags = strncmp(name, "non_zero", 8) == 0 ? TN_KERNEL_SIZES
+               : strcmp(name, "sigmoid") == 0    ? TN_KERNEL_IN_PLACE
+               : strcmp(name, "concat") == 0     ? TN_KERNEL_JOINS
+                                                 : 0;
   return strcmp(name, "tanh") != 0; /* for tests of what has none */
 }
 
