@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Running: Tenon against ONNX Runtime in one run, with 1 and 2 threads.
 
-    bench/runtime.py [--threads 1,2] [--soak 10000] [--only PART]... [--json]
+    bench/runtime.py [--threads 1,2] [--soak 10000] [--side 320] [--only PART]... [--json]
 
 Needs TENON (the program), TENON_LIB (the shared library) and TENON_WHEELS (the models), as tools/python_test.sh sets
 them. Parts: first (a new shape against the same shape again), load (a program file against a session of ONNX Runtime),
 memory (peak resident set over the same shapes, a process each), steps (what a tiny operator costs), soak (resident set
-over random shapes), plan (100,000 buffers). A figure beyond its bound is marked, and the exit status is 1."""
+over --soak random shapes, images with sides up to --side), plan (100,000 buffers). A figure beyond its bound is marked,
+and the exit status is 1."""
 # needs: numpy onnx onnxruntime wheels
 import argparse
 import glob
@@ -196,27 +197,33 @@ def decoder(path):
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), path)
 
 
-def soak(threads, n):
-    """Growth of the resident set in percent between a tenth of the shapes and all of them."""
-    grown, random = {}, np.random.default_rng(0)
+def soak(threads, n, side):
+    """Growth of the resident set in percent between a tenth of the shapes and all of them. Images have sides of up to
+    `side`, all that detection takes: at most 3 less than a multiple of 32."""
+    random = np.random.default_rng(0)
+
+    def image_shape():
+        return {"x": (1, 3, *(32 * random.integers(1, side // 32 + 1, 2) - random.integers(0, 4, 2)))}
+
+    def decoder_shapes():
+        batch = random.integers(1, 5)
+        return {"x": (batch, random.integers(1, 9), 64), "past": (batch, random.integers(0, 257), 64)}
+
+    grown, different = {}, {}
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "m.onnx")
         decoder(path)
-        for name, session, draw in (
-                ("decoder", ours(path, threads), lambda: {
-                    key: np.ones((b, s, 64), "f4")
-                    for b in [random.integers(1, 5)] for key, s in (("x", random.integers(1, 9)), ("past", random.integers(0, 257)))}),
-                ("detection", ours(wheel(DET), threads), lambda: {"x": np.ones((1, 3, *(32 * random.integers(1, 5, 2))), "f4")})):
-            if name == "detection":  # the largest first: a size that was not seen is no leak
-                session.run({"x": np.ones((1, 3, 128, 128), "f4")})
-            else:
-                session.run({"x": np.ones((4, 8, 64), "f4"), "past": np.ones((4, 256, 64), "f4")})
-            for i in range(n):
-                session.run(draw())
+        for name, model, draw, largest in (("decoder", path, decoder_shapes, {"x": (4, 8, 64), "past": (4, 256, 64)}),
+                                           ("detection", wheel(DET), image_shape, {"x": (1, 3, side, side)})):
+            session, all_shapes = ours(model, threads), [draw() for _ in range(n)]
+            different[name] = len({str(shapes) for shapes in all_shapes})
+            session.run({key: np.ones(s, "f4") for key, s in largest.items()})  # a size that was not seen is no leak
+            for i, shapes in enumerate(all_shapes):
+                session.run({key: np.ones(s, "f4") for key, s in shapes.items()})
                 if i == n // 10:
                     start = resident()
             grown[name] = 100 * (resident() - start) / start
-    return {"shapes": n, "percent": grown, "bound": 1.0, "figure": max(grown.values())}
+    return {"shapes": n, "different": different, "percent": grown, "bound": 1.0, "figure": max(grown.values())}
 
 
 def network(path, blocks):
@@ -269,10 +276,11 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--threads", default="1,2")
     parser.add_argument("--soak", type=int, default=10000)
+    parser.add_argument("--side", type=int, default=320)
     parser.add_argument("--only", action="append")
     parser.add_argument("--json", action="store_true")
     a = parser.parse_args()
-    parts = {"first": first, "load": load, "memory": memory, "steps": steps, "soak": lambda t: soak(t, a.soak), "plan": plan}
+    parts = {"first": first, "load": load, "memory": memory, "steps": steps, "soak": lambda t: soak(t, a.soak, a.side), "plan": plan}
     rows, bad = {}, 0
     for name, part in parts.items():
         if a.only and name not in a.only:
