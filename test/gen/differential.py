@@ -138,7 +138,8 @@ def child(tasks, seed, shared, out):
         for at, (row, number) in enumerate(tasks):
             shared[:8] = struct.pack("q", at)
             phase[0] = 0
-            signal.alarm(20)
+            signal.setitimer(signal.ITIMER_PROF, 20)  # of processor time: the machine may be busy
+            signal.alarm(300)
             try:
                 verdict, text = check(row, number, seed, cache)
             except Exception as e:  # a mistake of the recipe
