@@ -2,17 +2,19 @@
 """Shape inference side by side: `tenon infer`, onnx.shape_inference (C++) and ONNX Runtime's symbolic script, on a chain
 of attention-like layers (Shape, Gather, Concat, Reshape, Transpose, ...), reading and writing included.
 
-    bench/infer.py TENON [NODES ...]     by default 10,000, 13,000 and 1,000,000 nodes
+    bench/infer.py TENON
 
 Each side reads the file and gives all shapes back: Tenon prints them; onnx writes a model (infer_shapes_path with
-data_prop, without which it finds none of these); the script returns one. Times are processor time, the least of some runs;
-runs of Tenon and onnx take turns. Python has started and imported what it needs when the others' time begins: Tenon's is
+data_prop, without which it finds none of these); the script returns one. All are given 13,000 nodes; Tenon 10,000 and
+1,000,000 too. What is compared runs in turn, and each round has a ratio: its median is printed, with the least and the
+largest. Times are processor time. Python has started and imported what it needs when the others' time begins: Tenon's is
 that of its whole process, less that of a model of ten nodes. Memory is the largest resident set of the `tenon` process,
-mapped file included, above that of forty layers. ONNX Runtime's script, whose time per node grows, gets 1,300 nodes and is
-compared per node."""
+mapped file included, above that of forty layers. TENON is a build without TENON_DEBUG, which checks the graph after each
+pass."""
 # needs: numpy onnx onnxruntime sympy
 import fcntl
 import os
+import statistics
 import struct
 import subprocess
 import sys
@@ -134,55 +136,51 @@ def run_script(path):
     return time.process_time() - start
 
 
-def fastest(runs, seconds=6.0):
-    """The least time of each of `runs`, which take turns, so that a busy machine is busy for all."""
-    best, spent, rounds = [float("inf")] * len(runs), 0.0, 0
-    while rounds < 2 or (spent < seconds and rounds < 40):
-        for i, run in enumerate(runs):
-            t = run()
-            best[i] = min(best[i], t)
-            spent += t
-        rounds += 1
-    return best
+def seconds_of(run, times):
+    return sum(run() for _ in range(times)) / times
 
 
-def start_of_tenon(tenon, path):
+def compare(one, other, rounds, times=1):
+    """Ratios of the time of `other` to that of `one`, which runs `times` times a round; and the median time of `one`."""
+    ratios, own = [], []
+    for _ in range(rounds):
+        own.append(seconds_of(one, times))
+        ratios.append(other() / own[-1])
+    return sorted(ratios), statistics.median(own)
+
+
+def write_small_model(path):
     with open(path, "wb") as f:
         graph = node("Relu", ["x"], "y0") + b"".join(node("Relu", ["y%d" % i], "y%d" % (i + 1)) for i in range(9))
         graph += data(2, "ten") + data(11, port("x", ["B"])) + data(12, port("y9", ["B"]))
         f.write(integer(1, 8) + data(7, graph) + data(8, data(1, "") + integer(2, 18)))
-    return fastest([lambda: run_tenon(tenon, path)])[0]
+
+
+def show(what, ratios, asked):
+    print("%-58s %7.2f   (%.2f to %.2f; asked: %s)" %
+          (what, statistics.median(ratios), ratios[0], ratios[-1], asked), flush=True)
 
 
 def main():
     tenon = sys.argv[1]
-    sizes = [int(a) for a in sys.argv[2:]] or [10000, 13000, 1000000]
-    per_node = {}
     with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "chain.onnx")
-        start = start_of_tenon(tenon, path)
-        print("    ten nodes: tenon %8.3f ms, taken off below" % (start * 1e3))
-        write_model(path, 40 * LAYER)
-        empty = memory_of_tenon(tenon, path)
-        for size in sizes:
-            nodes = write_model(path, size)
-            runs = [lambda: run_tenon(tenon, path)] + ([lambda: run_onnx(path)] if nodes <= 20000 else [])
-            best = fastest(runs)
-            memory = memory_of_tenon(tenon, path) - empty
-            mine = best[0] - start
-            per_node[size] = mine / nodes
-            print("%8d nodes: tenon %8.3f ms, %6.3f us per node, %5.0f bytes per node" %
-                  (nodes, mine * 1e3, mine / nodes * 1e6, memory / nodes), flush=True)
-            if len(best) > 1:
-                print("%8d nodes: onnx  %8.3f ms, %6.3f us per node: %.1f times tenon's" %
-                      (nodes, best[1] * 1e3, best[1] / nodes * 1e6, best[1] / mine), flush=True)
-        nodes = write_model(path, 1300)
-        other = fastest([lambda: run_script(path)], 3.0)[0]
-        base = per_node.get(13000, per_node[sizes[0]])
-        print("%8d nodes: onnxruntime's script %8.3f ms, %6.1f us per node: %.0f times tenon's" %
-              (nodes, other * 1e3, other / nodes * 1e6, other / nodes / base))
-        if 10000 in per_node and 1000000 in per_node:
-            print("per node, 1,000,000 against 10,000: %.2f" % (per_node[1000000] / per_node[10000]))
+        path = lambda nodes: os.path.join(folder, "%d.onnx" % nodes)
+        write_small_model(path(10))
+        start = statistics.median(run_tenon(tenon, path(10)) for _ in range(41))
+        nodes = {n: write_model(path(n), n) for n in (40 * LAYER, 10000, 13000, 1000000)}
+        own = lambda n: (run_tenon(tenon, path(n)) - start) / nodes[n]
+        empty = memory_of_tenon(tenon, path(40 * LAYER))
+        print("ten nodes: %.2f ms, taken off below" % (start * 1e3))
+        theirs, mine = compare(lambda: own(13000), lambda: run_onnx(path(13000)) / nodes[13000], 9, 4)
+        print("13,000 nodes: %.2f us per node" % (mine * 1e6))
+        show("onnx.shape_inference / tenon, 13,000 nodes", theirs, "at least 4")
+        theirs, _ = compare(lambda: own(13000), lambda: run_script(path(13000)) / nodes[13000], 3, 20)
+        show("onnxruntime's script / tenon, 13,000 nodes", theirs, "at least 100")
+        larger, _ = compare(lambda: own(10000), lambda: own(1000000), 5, 100)
+        show("tenon, per node: 1,000,000 / 10,000 nodes", larger, "at most 1.3")
+        for n in (13000, 1000000):
+            print("%9d nodes: %.0f bytes per node (asked: below 1,536)" %
+                  (n, (memory_of_tenon(tenon, path(n)) - empty) / nodes[n]))
 
 
 if __name__ == "__main__":

@@ -1,21 +1,46 @@
 /* The small functions of tenon_unstable.h; the tools have files of their own. */
+#include "base/checked.h"
 #include "base/thread.h"
 #include "driver/report.h"
 #include "driver/session.h"
 #include "driver/tool.h"
 
+/* Bytes behind a blob's text: they follow from its length, so that it grows in few steps. */
+static size_t blob_room(size_t len) {
+  size_t room = 64;
+  while (room <= len && room <= SIZE_MAX / 2) room *= 2;
+  return room;
+}
+
+static tn_status blob_add(tn_str text, tn_blob *out) {
+  const tn_allocator a = tn_allocator_system();
+  const size_t had = out->text ? blob_room(out->len) : 0;
+  size_t len;
+  if (!tn_add_size(out->len, text.len, &len) || blob_room(len) <= len) return TN_OOM;
+  if (blob_room(len) > had) {
+    char *const grown = a.resize(a.self, out->text, had, blob_room(len));
+    if (!grown) return TN_OOM;
+    out->text = grown;
+  }
+  if (text.len) memcpy(out->text + out->len, text.ptr, text.len);
+  out->text[len] = 0;
+  out->len = len;
+  return TN_OK;
+}
+
 tn_status tn_blob_copy(tn_str text, tn_blob *out) {
-  char *copy = tn_alloc(tn_allocator_system(), text.len + 1);
   *out = (tn_blob){0};
-  if (!copy) return TN_OOM;
-  if (text.len) memcpy(copy, text.ptr, text.len);
-  copy[text.len] = 0;
-  *out = (tn_blob){copy, text.len};
+  return blob_add(text, out);
+}
+
+tn_status tn_blob_take(tn_text *t, tn_blob *out) {
+  TN_TRY(blob_add((tn_str){tn_text_z(t), t->len}, out));
+  t->len = 0;
   return TN_OK;
 }
 
 void tn_blob_free(tn_blob *b) {
-  if (b->text) tn_free(tn_allocator_system(), b->text, b->len + 1);
+  if (b->text) tn_free(tn_allocator_system(), b->text, blob_room(b->len));
   *b = (tn_blob){0};
 }
 

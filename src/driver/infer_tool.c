@@ -11,6 +11,12 @@ typedef struct infer_tool {
   tn_blob *out;
 } infer_tool;
 
+/* A text of a large model is handed over in pieces. */
+static tn_status infer_flush(const infer_tool *tool, tn_text *t) {
+  enum { PIECE = 1 << 20 };
+  return t->len < PIECE ? TN_OK : tn_blob_take(t, tool->out);
+}
+
 /* Names as numpy has them: "float32", "int64", "bool"; others as ONNX has them. */
 static const char *infer_dtype_name(tn_ctx *ctx, tn_dtype d) {
   const char *name = tn_dtype_name(d);
@@ -124,10 +130,25 @@ static void infer_put_elements(tn_text *t, tn_graph *g, const tn_type *type) {
   tn_text_addz(t, "]");
 }
 
-static void infer_put_value(tn_text *t, tn_graph *g, const char *name, const tn_type *type, bool elements,
-                            bool *first) {
-  tn_text_addz(t, *first ? "\n  " : ",\n  ");
-  *first = false;
+typedef struct infer_list { /* the values of a table or of JSON, one after the other */
+  const infer_tool *tool;
+  tn_graph *graph;
+  tn_text *text;
+  bool first;
+} infer_list;
+
+static void infer_put_row(const infer_list *l, const tn_value *v) {
+  tn_text_addz(l->text, v->name);
+  tn_text_addz(l->text, ": ");
+  tn_type_print(l->graph->syms, l->text, &v->type);
+  tn_text_addz(l->text, "\n");
+}
+
+static void infer_put_value(infer_list *l, const char *name, const tn_type *type) {
+  tn_text *const t = l->text;
+  tn_graph *const g = l->graph;
+  tn_text_addz(t, l->first ? "\n  " : ",\n  ");
+  l->first = false;
   tn_text_json(t, tn_str_of(name));
   const char *dtype = type->kind == TN_TYPE_TENSOR ? infer_dtype_name(g->ctx, type->dtype) : NULL;
   if (dtype) {
@@ -145,24 +166,49 @@ static void infer_put_value(tn_text *t, tn_graph *g, const char *name, const tn_
   }
   tn_text_addz(t, ", \"shape\": ");
   infer_put_shape(t, g, type);
-  if (elements && type->kind == TN_TYPE_TENSOR) infer_put_elements(t, g, type);
+  if (l->tool->elements && type->kind == TN_TYPE_TENSOR) infer_put_elements(t, g, type);
   tn_text_addz(t, "}");
 }
 
-/* Results whose name is not that of the value: two names of one value. */
-static void infer_put_results(tn_text *t, tn_graph *g, bool elements, bool *first) {
-  for (int i = 0; i < g->main->n_results; i++)
-    if (!tn_graph_find_value(g, g->main->result_names[i]))
-      infer_put_value(t, g, g->main->result_names[i], &g->main->results[i]->type, elements, first);
+static tn_status infer_put(infer_list *l, const tn_value *v) {
+  if (l->tool->json)
+    infer_put_value(l, v->name, &v->type);
+  else
+    infer_put_row(l, v);
+  return infer_flush(l->tool, l->text);
 }
 
-static void infer_put_json(tn_text *t, tn_graph *g, tn_value *const *values, bool elements) {
-  bool first = true;
+static tn_status infer_put_params(infer_list *l, const tn_region *r) {
+  for (int i = 0; i < r->n_params; i++) TN_TRY(infer_put(l, r->params[i]));
+  return TN_OK;
+}
+
+static tn_status infer_put_node(void *arg, tn_node *node) {
+  for (int i = 0; i < node->n_out; i++)
+    if (node->out[i]) TN_TRY(infer_put(arg, node->out[i]));
+  for (int i = 0; i < node->n_regions; i++) TN_TRY(infer_put_params(arg, node->regions[i]));
+  return TN_OK;
+}
+
+static tn_status infer_put_all(infer_list *l) {
+  TN_TRY(infer_put_params(l, l->graph->main));
+  return tn_graph_walk(l->graph, infer_put_node, l);
+}
+
+/* Results whose name is not that of the value: two names of one value. */
+static void infer_put_results(infer_list *l) {
+  const tn_region *const main = l->graph->main;
+  for (int i = 0; i < main->n_results; i++)
+    if (!tn_graph_find_value(l->graph, main->result_names[i]))
+      infer_put_value(l, main->result_names[i], &main->results[i]->type);
+}
+
+static tn_status infer_put_json(const infer_tool *tool, tn_text *t, tn_graph *g, tn_value *const *values) {
+  infer_list list = {tool, g, t, true};
   infer_put_symbols(t, g, values);
   tn_text_addz(t, " \"values\": {");
-  for (uint32_t i = 0; i < g->n_values; i++)
-    if (values[i]) infer_put_value(t, g, values[i]->name, &values[i]->type, elements, &first);
-  infer_put_results(t, g, elements, &first);
+  TN_TRY(infer_put_all(&list));
+  infer_put_results(&list);
   tn_text_addz(t, "},\n \"checks\": [");
   for (size_t i = 0; i < g->checks.n; i++) {
     const tn_check *c = &g->checks.at[i];
@@ -183,23 +229,20 @@ static void infer_put_json(tn_text *t, tn_graph *g, tn_value *const *values, boo
     none = false;
   }
   tn_text_addz(t, "]\n}\n");
+  return TN_OK;
 }
 
-static void infer_put_table(tn_text *t, tn_graph *g, tn_value *const *values) {
+static tn_status infer_put_table(const infer_tool *tool, tn_text *t, tn_graph *g, tn_value *const *values) {
   for (uint32_t i = 0; i < tn_sym_n_symbols(g->syms); i++) {
     const tn_symbol *s = tn_sym_symbol(g->syms, i);
     const char *from = tn_tool_symbol_from(g, values, s);
     tn_text_printf(t, "symbol %s: %s\n", tn_sym_text(g->syms, s->var), from ? from : "?");
   }
-  for (uint32_t i = 0; i < g->n_values; i++) {
-    if (!values[i]) continue;
-    tn_text_addz(t, values[i]->name);
-    tn_text_addz(t, ": ");
-    tn_type_print(g->syms, t, &values[i]->type);
-    tn_text_addz(t, "\n");
-  }
+  infer_list list = {tool, g, t, true};
+  TN_TRY(infer_put_all(&list));
   for (size_t i = 0; i < g->checks.n; i++)
     tn_text_printf(t, "check %s: %s\n", tn_sym_text(g->syms, g->checks.at[i].condition), g->checks.at[i].text);
+  return TN_OK;
 }
 
 static tn_status infer_collect(void *arg, tn_node *node) {
@@ -219,6 +262,20 @@ tn_status tn_tool_values(tn_graph *g, tn_value ***out) {
   return tn_graph_walk(g, infer_collect, values);
 }
 
+/* The values that symbols come from: most often inputs, for which no node need be looked at. */
+static tn_status infer_sources(tn_graph *g, tn_value ***out) {
+  const tn_region *const main = g->main;
+  tn_value **const values = TN_NEW_ARRAY(&g->ctx->arena, tn_value *, g->n_values + 1);
+  for (int i = 0; i < main->n_params; i++) values[main->params[i]->id] = main->params[i];
+  *out = values;
+  for (uint32_t i = 0; i < tn_sym_n_symbols(g->syms); i++) {
+    const tn_symbol *const s = tn_sym_symbol(g->syms, i);
+    if ((s->source == TN_SOURCE_DIM || s->source == TN_SOURCE_ELEM) && s->value < g->n_values && !values[s->value])
+      return tn_tool_values(g, out);
+  }
+  return TN_OK;
+}
+
 static tn_status infer_write(tn_compilation *c, const char *path) {
   const tn_bytes *parts;
   size_t n;
@@ -235,20 +292,19 @@ static tn_status infer_inside(tn_compilation *c, void *arg) {
   tn_graph *g = c->graph;
   if (c->is_program) return tn_fail(&c->ctx, TN_INVALID, (tn_loc){0}, "a program holds no model to infer");
   tn_value **values;
-  TN_TRY(tn_tool_values(g, &values));
+  TN_TRY(infer_sources(g, &values));
   tn_text t;
   tn_text_init(&t, &c->ctx.arena);
-  if (tool->json)
-    infer_put_json(&t, g, values, tool->elements);
-  else
-    infer_put_table(&t, g, values);
-  if (tool->out_path) TN_TRY(infer_write(c, tool->out_path));
-  return tn_blob_copy((tn_str){tn_text_z(&t), t.len}, tool->out);
+  TN_TRY(tool->json ? infer_put_json(tool, &t, g, values) : infer_put_table(tool, &t, g, values));
+  TN_TRY(tn_blob_take(&t, tool->out));
+  return tool->out_path ? infer_write(c, tool->out_path) : TN_OK;
 }
 
 tn_status tn_tool_infer(const char *path, const tn_compile_options *o, int json, const char *out_path, tn_blob *out,
                         tn_report **out_report) {
   infer_tool tool = {out_path, json != 0, json > 1, out};
   *out = (tn_blob){0};
-  return tn_tool_inferred(path, o, true, infer_inside, &tool, out_report);
+  const tn_status status = tn_tool_inferred(path, o, true, infer_inside, &tool, out_report);
+  if (status != TN_OK) tn_blob_free(out);
+  return status;
 }

@@ -8,6 +8,8 @@
 
 /* *out := a copy of the text that outlives its arena. OOM when there is no memory. */
 TN_MUST_CHECK tn_status tn_blob_copy(tn_str text, tn_blob *out);
+/* Moves the text to the end of *out and empties it, for texts that are too long to stand in the arena as well. */
+TN_MUST_CHECK tn_status tn_blob_take(tn_text *t, tn_blob *out);
 /* Runs fn(c, arg) in the compilation's context, then reports. `status` is that of the work so far: when it is not OK,
  * fn is not run. Drops the compilation. */
 tn_status tn_tool_finish(tn_compilation *c, tn_status status, tn_status (*fn)(tn_compilation *c, void *arg), void *arg,

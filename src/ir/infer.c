@@ -221,6 +221,7 @@ static void infer_join_claim(tn_rule *r, const tn_value *v, tn_type *out) {
   if (out->kind == TN_TYPE_UNKNOWN) {
     *out = *claim;
     out->content = NULL;
+    out->elem = tn_type_open_elem(&r->ctx->arena, claim->elem);
     if (tn_type_has_rank(claim)) infer_adopt_shape(r, v, claim, out);
     return;
   }
@@ -229,7 +230,7 @@ static void infer_join_claim(tn_rule *r, const tn_value *v, tn_type *out) {
             infer_type_text(r, out));
   if (claim->kind != out->kind) return;
   if (out->kind != TN_TYPE_TENSOR) {
-    if (!out->elem || out->elem->kind == TN_TYPE_UNKNOWN) out->elem = claim->elem;
+    if (!out->elem || out->elem->kind == TN_TYPE_UNKNOWN) out->elem = tn_type_open_elem(&r->ctx->arena, claim->elem);
     return;
   }
   if (!out->dtype) out->dtype = claim->dtype;

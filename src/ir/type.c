@@ -45,6 +45,22 @@ int64_t tn_type_content_count(const tn_type *t) {
   return n;
 }
 
+static const tn_type *type_open(tn_arena *a, const tn_type *elem, int depth) {
+  enum { MAX_NESTING = 8 };
+  if (!elem || depth > MAX_NESTING) return NULL;
+  tn_type *out = TN_NEW(a, tn_type);
+  *out = *elem;
+  out->content = NULL;
+  if (elem->elem) out->elem = type_open(a, elem->elem, depth + 1);
+  if (!tn_type_has_rank(elem)) return out;
+  tn_sym *dims = TN_NEW_ARRAY(a, tn_sym, elem->rank + 1);
+  for (int j = 0; j < elem->rank; j++) dims[j] = elem->dims[j] && tn_sym_is_int(elem->dims[j]) ? elem->dims[j] : NULL;
+  out->dims = dims;
+  return out;
+}
+
+const tn_type *tn_type_open_elem(tn_arena *a, const tn_type *elem) { return type_open(a, elem, 0); }
+
 static void type_print_tensor(tn_symtab *syms, tn_text *out, const tn_type *t) {
   tn_text_addz(out, tn_dtype_name(t->dtype));
   if (t->rank < 0) {

@@ -8,7 +8,7 @@
  */
 #include "pass/pass.h"
 
-enum { SYMBOLIZE_MAX_CONTENT = 64, SYMBOLIZE_MAX_NESTING = 8 };
+enum { SYMBOLIZE_MAX_CONTENT = 64 };
 
 static bool symbolize_is_open(tn_graph *g, uint32_t symbol) {
   return tn_sym_symbol(g->syms, symbol)->source == TN_SOURCE_NONE;
@@ -30,24 +30,10 @@ static tn_sym symbolize_new(tn_graph *g, const tn_value *v, int j) {
   return s->var;
 }
 
-/* Elements differ from each other: a dim of an element type is constant or open. */
-static const tn_type *symbolize_elem(tn_graph *g, const tn_type *elem, int depth) {
-  if (!elem || depth > SYMBOLIZE_MAX_NESTING) return NULL;
-  tn_type *out = TN_NEW(&g->ctx->arena, tn_type);
-  *out = *elem;
-  out->content = NULL;
-  if (elem->elem) out->elem = symbolize_elem(g, elem->elem, depth + 1);
-  if (!tn_type_has_rank(elem)) return out;
-  tn_sym *dims = TN_NEW_ARRAY(&g->ctx->arena, tn_sym, elem->rank + 1);
-  for (int j = 0; j < elem->rank; j++) dims[j] = elem->dims[j] && tn_sym_is_int(elem->dims[j]) ? elem->dims[j] : NULL;
-  out->dims = dims;
-  return out;
-}
-
 static void symbolize_container(tn_graph *g, tn_value *v) {
   if (v->type.kind != TN_TYPE_SEQUENCE && v->type.kind != TN_TYPE_OPTIONAL) return;
   tn_type type = v->type;
-  type.elem = symbolize_elem(g, type.elem, 0);
+  type.elem = tn_type_open_elem(&g->ctx->arena, type.elem);
   tn_edit_set_type(v, type);
 }
 
@@ -177,19 +163,22 @@ static tn_status symbolize_node(void *arg, tn_node *node) {
   symbolize_wanted *w = arg;
   for (int i = 0; i < node->n_in; i++)
     if (symbolize_is_index(node->op, i)) symbolize_want(w, node->in[i]);
-  for (int i = 0; i < node->n_out; i++)
-    if (node->out[i]) symbolize_container(w->graph, node->out[i]);
   for (int i = 0; i < node->n_regions; i++)
     for (int j = 0; j < node->regions[i]->n_params; j++) symbolize_param(w->graph, node->regions[i]->params[j]);
   return TN_OK;
 }
 
+/* A scalar or a short vector of integers; *n := their number. */
+static bool symbolize_may_have_content(const tn_type *t, int64_t *n) {
+  *n = 1;
+  return !t->content && tn_type_has_rank(t) && t->rank <= 1 && (t->dtype == TN_I64 || t->dtype == TN_I32) &&
+         tn_type_const_dims(t, t->rank == 1 ? n : NULL) && *n <= SYMBOLIZE_MAX_CONTENT;
+}
+
 static void symbolize_content(tn_graph *g, tn_value *v) {
-  int64_t n = 1;
+  int64_t n;
   tn_type type = v->type;
-  if (type.content || !tn_type_has_rank(&type) || type.rank > 1 || (type.dtype != TN_I64 && type.dtype != TN_I32))
-    return;
-  if (!tn_type_const_dims(&type, type.rank == 1 ? &n : NULL) || n > SYMBOLIZE_MAX_CONTENT) return;
+  if (!symbolize_may_have_content(&type, &n)) return;
   tn_elem *elems = TN_NEW_ARRAY(&g->ctx->arena, tn_elem, n + 1);
   for (int64_t k = 0; k < n; k++) {
     tn_symbol *s = tn_sym_fresh_symbol(g->syms, tn_arena_printf(&g->ctx->arena, "%s_e%lld", v->name, (long long)k));
@@ -202,6 +191,14 @@ static void symbolize_content(tn_graph *g, tn_value *v) {
   }
   type.content = elems;
   tn_edit_set_type(v, type);
+}
+
+/* Nodes matter for what inputs and regions they have. */
+static bool symbolize_needs_nodes(const tn_graph *g) {
+  int64_t n;
+  for (int i = 0; i < g->main->n_params; i++)
+    if (symbolize_may_have_content(&g->main->params[i]->type, &n)) return true;
+  return g->n_regions > 1;
 }
 
 static tn_status symbolize_nodes(tn_graph *g) {
@@ -221,5 +218,5 @@ tn_status tn_pass_symbolize(tn_pass *p, tn_graph *g) {
   (void)p;
   for (int i = 0; i < g->main->n_params; i++) symbolize_param(g, g->main->params[i]);
   symbolize_equations(g);
-  return symbolize_nodes(g);
+  return symbolize_needs_nodes(g) ? symbolize_nodes(g) : TN_OK;
 }
