@@ -58,7 +58,7 @@ TEST(parts_follow_the_sizes) {
 TEST(only_kernels_that_join) {
   fixture f;
   join_build(&f, 1, 0, "add");
-  CHECK_EQ_I(tn_program_copy(f.allocator, &f.b.p, &f.p, &f.err), TN_OK);
+  CHECK_EQ_I(tn_program_copy(f.allocator, &f.b.p, true, &f.p, &f.err), TN_OK);
   CHECK_EQ_I(tn_rt_session_create(f.p, f.allocator, NULL, &f.s, &f.err), TN_INTERNAL);
   CHECK_STR(f.err.text, "add: kernel 'add' does not join");
   f.s = NULL;
