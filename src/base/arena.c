@@ -97,6 +97,11 @@ static void arena_grow(tn_arena *a, size_t size) {
   if (huge) a->at += (ARENA_HUGE - (uintptr_t)a->at % ARENA_HUGE) % ARENA_HUGE;
 }
 
+void tn_arena_reserve(tn_arena *a, size_t bytes) {
+  if (bytes > ARENA_LARGEST) bytes = ARENA_LARGEST;
+  if (bytes >= ARENA_HUGE && bytes > (size_t)(a->end - a->at)) arena_grow(a, bytes);
+}
+
 /* There is no room for `bytes` in the newest block, or they are beyond what can be asked for. */
 TN_NOINLINE static void *arena_alloc_slow(tn_arena *a, size_t bytes) {
   size_t need;

@@ -24,6 +24,8 @@ void tn_arena_drop(tn_arena *a); /* frees everything; the arena may be used agai
 /* 16-byte aligned, uninitialised (`_zero`: zeroed). Does not return when memory ends or n * size overflows: it
  * longjmps to a->oom. */
 void *tn_arena_alloc(tn_arena *a, size_t n, size_t size);
+/* What comes next needs about `bytes`: when they are many, one block for them (32 MiB at most) spares page faults. */
+void tn_arena_reserve(tn_arena *a, size_t bytes);
 void *tn_arena_zero(tn_arena *a, size_t n, size_t size);
 char *tn_arena_copy_str(tn_arena *a, tn_str s); /* NUL-terminated copy */
 char *tn_arena_printf(tn_arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

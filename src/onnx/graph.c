@@ -4,6 +4,8 @@
 
 #include "onnx/model.h"
 
+enum { GRAPH_BYTES_PER_NODE = 800 }; /* of memory until a small node is inferred, about */
+
 static const char *graph_domain(tn_ctx *ctx, tn_str domain) {
   const tn_str own = {"", 0};
   return tn_ctx_name(ctx, domain.len == 0 || tn_str_is(domain, "ai.onnx") ? own : domain);
@@ -179,6 +181,7 @@ tn_status tn_onnx_read_graph(tn_ctx *ctx, tn_bytes bytes, int depth, tn_onnx_gra
   if (depth > TN_ONNX_MAX_DEPTH)
     return tn_fail(ctx, TN_LIMIT, (tn_loc){0}, "graphs are nested more than %d deep", TN_ONNX_MAX_DEPTH);
   TN_TRY(tn_pb_read_graph(ctx, bytes, (tn_loc){0}, &g));
+  tn_arena_reserve(&ctx->arena, (size_t)GRAPH_BYTES_PER_NODE * g.node.n);
   out->bytes = bytes;
   out->name = tn_ctx_name(ctx, g.name);
   TN_TRY(graph_read_ports(ctx, &g.input, "input", &out->inputs, &out->n_inputs));

@@ -36,6 +36,27 @@ TEST(aligned_zeroed_and_apart) {
   CHECK_EQ_I(probe.live_bytes, 0);
 }
 
+TEST(reserved) {
+  jmp_buf oom;
+  tn_arena a;
+  tn_arena_init(&a, tn_allocator_system(), &oom);
+  if (setjmp(oom)) {
+    CHECK(false);
+    return;
+  }
+  tn_arena_reserve(&a, 1000);
+  CHECK_EQ_I(a.bytes, 0); /* too little to matter */
+  tn_arena_reserve(&a, 3 << 20);
+  const size_t bytes = a.bytes;
+  CHECK(bytes >= 3 << 20);
+  for (int i = 0; i < 1500; i++) (void)tn_arena_alloc(&a, 1, 1024);
+  (void)tn_arena_alloc(&a, 1, 1 << 20);
+  CHECK_EQ_I(a.bytes, bytes);
+  tn_arena_reserve(&a, SIZE_MAX);
+  CHECK(a.bytes > bytes && a.bytes < bytes + (40 << 20));
+  tn_arena_drop(&a);
+}
+
 static tn_status arena_never(tn_arena *a, jmp_buf *oom, size_t n, size_t size) {
   if (setjmp(*oom)) return TN_OOM;
   (void)tn_arena_alloc(a, n, size);
