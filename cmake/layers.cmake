@@ -27,12 +27,12 @@ list(REMOVE_ITEM tn_layers cli) # a program, not part of the library
 # Lists of operators, importers and kernels: scanned at every build, replaced only when they differ, so that a deleted
 # file takes its rows with it and an unchanged tree rebuilds nothing.
 set(tn_gen ${PROJECT_BINARY_DIR}/gen)
-set(tn_gen_files ${tn_gen}/op_list.inc ${tn_gen}/onnx_list.inc ${tn_gen}/kernel_list.inc)
+set(tn_gen_files ${tn_gen}/op_list.inc ${tn_gen}/onnx_list.inc ${tn_gen}/kernel_list.inc ${tn_gen}/source_hash.inc)
 add_custom_target(
   tn_gen
   COMMAND ${PROJECT_SOURCE_DIR}/tools/scan.sh ${PROJECT_SOURCE_DIR}/src ${tn_gen}
   BYPRODUCTS ${tn_gen_files}
-  COMMENT "Scanning src for operators and kernels"
+  COMMENT "Scanning src"
   VERBATIM)
 
 foreach(layer IN LISTS tn_layers)

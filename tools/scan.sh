@@ -1,5 +1,6 @@
 #!/bin/sh
-# scan.sh SRC OUT: writes OUT/{op,onnx,kernel}_list.inc from the lines that define operators, importers and kernels.
+# scan.sh SRC OUT: writes OUT/{op,onnx,kernel}_list.inc from the lines that define operators, importers and kernels, and
+# OUT/source_hash.inc, which tells one state of the sources from another.
 # A definition is a line that begins with its macro; the lists are sorted, so they do not depend on file order.
 #
 #   src/op/*.c    TN_OP(relu) {              -> TN_OP_ROW(relu)          also TN_<FAMILY>_OP(, TN_UNARY(, TN_BINARY(,
@@ -39,6 +40,9 @@ lines op | sed -nE 's/^TN_ONNX(_REFUSED)?\( *([A-Za-z0-9_]+) *, *([A-Za-z0-9_]+)
   put onnx_list.inc -t, -k1,1 -k2,2 -k3,3n
 
 lines kern | sed -nE 's/^TN_([A-Z0-9]+_)*KERNEL\( *([A-Za-z0-9_]+).*/TN_KERNEL_ROW(\2)/p' | put kernel_list.inc
+
+find "$src" -name '*.[ch]' -o -name '*.def' | sort | xargs cat | cksum | sed 's/.*/#define TN_SOURCE_HASH "&"/' |
+  put source_hash.inc
 
 # A definition that the lists would miss, because its line is broken before the arguments that name it.
 if lines op | grep -E '^TN_ONNX(_REFUSED)?\(' | grep -v -E '^TN_ONNX(_REFUSED)?\( *[A-Za-z0-9_]+ *, *[A-Za-z0-9_]+ *, *[0-9]+ *,'; then

@@ -208,6 +208,19 @@ tn_status tn_file_folder(const char *path, char *out, size_t room, tn_error *err
   return TN_OK;
 }
 
+tn_status tn_file_own_folder(const char *path, tn_error *err) {
+  struct stat st;
+  if (mkdir(path, 0700) != 0 && errno != EEXIST) return file_fail(err, "make the folder", path, errno);
+  const int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return file_fail(err, "open the folder", path, errno);
+  const int number = fstat(fd, &st) == 0 ? 0 : errno;
+  (void)close(fd);
+  if (number) return file_fail(err, "open the folder", path, number);
+  if (st.st_uid != geteuid()) return tn_error_set(err, TN_IO, "the folder '%.400s' belongs to another user", path);
+  if (st.st_mode & S_IWOTH) return tn_error_set(err, TN_IO, "everyone may write in the folder '%.400s'", path);
+  return TN_OK;
+}
+
 /* 0 or an errno. */
 static int file_write_all(int fd, const tn_bytes *parts, size_t n_parts) {
   for (size_t k = 0; k < n_parts; k++) {
@@ -262,4 +275,15 @@ tn_status tn_file_write(const char *path, const tn_bytes *parts, size_t n_parts,
   if (number == 0) return TN_OK;
   (void)unlink(temporary);
   return file_fail(err, "write", path, number);
+}
+
+tn_status tn_file_write_secret(const char *path, tn_bytes bytes, tn_error *err) {
+  char temporary[PATH_MAX];
+  const int fd = file_create_temporary(path, temporary);
+  if (fd < 0) return file_fail(err, "write", path, errno);
+  int number = fchmod(fd, 0600) == 0 ? file_write_all(fd, &bytes, 1) : errno;
+  if (close(fd) != 0 && number == 0) number = errno;
+  if (number == 0 && link(temporary, path) != 0 && errno != EEXIST) number = errno;
+  (void)unlink(temporary);
+  return number ? file_fail(err, "write", path, number) : TN_OK;
 }

@@ -15,7 +15,8 @@ static int compile_write(const char *model, const char *out, const tn_compile_op
   status = tn_cli_report(saved, report);
   tn_program_free(program);
   struct stat info;
-  if (status == TN_EXIT_OK && stat(out, &info) == 0) printf("%s: %lld bytes\n", out, (long long)info.st_size);
+  if (status == TN_EXIT_OK && stat(out, &info) == 0)
+    printf("%s: %lld bytes%s\n", out, (long long)info.st_size, tn_compile_count() ? "" : "; nothing was compiled");
   return status;
 }
 

@@ -295,6 +295,7 @@ static void run_print_json(const run_state *s) {
   tn_json j = {.out = stdout};
   tn_json_open(&j, NULL, '{', false);
   tn_json_text(&j, "model", s->args->model);
+  tn_json_int(&j, "compiles", tn_compile_count());
   tn_json_open(&j, "symbols", '{', true);
   for (size_t i = 0; i < s->feeds.n_symbols; i++) tn_json_int(&j, s->feeds.symbols[i], s->feeds.values[i]);
   tn_json_close(&j, '}');

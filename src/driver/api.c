@@ -3,7 +3,7 @@
 #include "driver/report.h"
 
 static tn_compile_request api_request(const tn_compile_options *o) {
-  return (tn_compile_request){.allocator = tn_allocator_system(), .options = o, .max_edits = -1};
+  return (tn_compile_request){.allocator = tn_allocator_system(), .options = o, .max_edits = -1, .is_cached = true};
 }
 
 tn_status tn_compile_file(const char *path, const tn_compile_options *o, tn_program **out, tn_report **out_report) {

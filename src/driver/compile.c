@@ -108,6 +108,13 @@ static const char *compile_folder(tn_ctx *ctx, const char *path) {
   return slash ? tn_arena_copy_str(&ctx->arena, (tn_str){path, (size_t)(slash - path) + (slash == path)}) : ".";
 }
 
+static bool compile_find(tn_compilation *c, const tn_compile_request *q) {
+  if (!*c->ctx.knobs.str[TN_KNOB_cache] || !tn_onnx_map_data(c->model)) return false;
+  tn_cache_open(&c->cache, &c->ctx, c->bytes, q->options);
+  c->cached = tn_cache_find(&c->cache, &c->ctx);
+  return c->cached != NULL;
+}
+
 static tn_status compile_read(tn_compilation *c, const tn_compile_request *q) {
   c->bytes = q->bytes;
   if (q->path) TN_TRY(compile_map(c, q));
@@ -127,6 +134,7 @@ static tn_status compile_read(tn_compilation *c, const tn_compile_request *q) {
   }
   TN_TRY(tn_onnx_read(&c->ctx, c->bytes, q->path, &c->model));
   if (q->keeps_unknown) tn_onnx_keep_unknown(c->model);
+  if (q->is_cached && compile_find(c, q)) return TN_OK;
   return tn_onnx_import(c->model, &c->graph);
 }
 
@@ -229,6 +237,7 @@ static tn_status compile_inside(tn_ctx *ctx, void *arg) {
   TN_TRY(compile_knobs(ctx, q->options));
   TN_TRY(compile_read(c, q));
   if (c->is_program) return compile_no_options(ctx, q->options);
+  if (c->cached) return TN_OK;
   TN_TRY(compile_assume(c->graph, q->options));
   tn_gear_spec gears;
   TN_TRY(tn_gear_read(ctx, q->options, &gears));
@@ -274,7 +283,20 @@ static tn_status compile_program(tn_compilation *c, tn_allocator allocator, tn_p
   return TN_OK;
 }
 
+static tn_status compile_take(tn_compilation *c, tn_allocator allocator, tn_program **out) {
+  *out = c->cached;
+  c->cached = NULL;
+  return c->ctx.knobs.num[TN_KNOB_copy_weights] ? tn_program_own(allocator, out, &c->error) : TN_OK;
+}
+
+static tn_status compile_keep(tn_ctx *ctx, void *arg) {
+  const tn_compilation *c = arg;
+  tn_cache_keep(&c->cache, ctx, c->pass.program);
+  return TN_OK;
+}
+
 void tn_compilation_drop(tn_compilation *c) {
+  tn_program_release(c->cached);
   if (c->ctx.arena.allocator.resize) tn_ctx_drop(&c->ctx);
 }
 
@@ -286,6 +308,13 @@ static tn_status compile_load(tn_compilation *c, const tn_compile_request *q, tn
   TN_TRY(tn_program_decode(q->allocator, c->bytes, file, q->path ? folder : NULL, out, &c->error));
   c->ctx.files.n = 0;
   return c->ctx.knobs.num[TN_KNOB_copy_weights] ? tn_program_own(q->allocator, out, &c->error) : TN_OK;
+}
+
+static tn_status compile_make(tn_compilation *c, tn_allocator allocator, tn_program **out) {
+  TN_TRY(compile_program(c, allocator, out));
+  const tn_status kept = tn_ctx_run(&c->ctx, compile_keep, c);
+  (void)kept; /* the program is there all the same */
+  return TN_OK;
 }
 
 static void compile_report_row(const void *arg, size_t i, tn_report_row *out) {
@@ -308,8 +337,12 @@ tn_status tn_compile(const tn_compile_request *request, tn_compilation *keep, tn
   tn_compilation local, *c = keep ? keep : &local;
   *out = NULL;
   tn_status status = tn_compilation_run(c, request);
-  if (status == TN_OK)
-    status = c->is_program ? compile_load(c, request, out) : compile_program(c, request->allocator, out);
+  if (status == TN_OK && c->is_program)
+    status = compile_load(c, request, out);
+  else if (status == TN_OK && c->cached)
+    status = compile_take(c, request->allocator, out);
+  else if (status == TN_OK)
+    status = compile_make(c, request->allocator, out);
   if (out_report) *out_report = tn_compilation_report(c);
   if (!keep) tn_compilation_drop(c);
   return status;

@@ -2,6 +2,7 @@
 #ifndef TN_DRIVER_COMPILE_H
 #define TN_DRIVER_COMPILE_H
 
+#include "driver/cache.h"
 #include "driver/pipeline.h"
 #include "onnx/onnx.h"
 #include "tenon/tenon.h"
@@ -18,6 +19,7 @@ typedef struct tn_compile_request {
   bool keeps_unknown;                /* operators that nobody knows stay, as `opaque`: to infer, not to run */
   bool keep_operands;                /* no result is written over an operand */
   bool locations;                    /* in dumps */
+  bool is_cached;                    /* the knob `cache` counts */
   int64_t gear;                      /* 1 + the gear whose sizes the inputs have; 0: none is chosen */
 } tn_compile_request;
 
@@ -32,7 +34,9 @@ typedef struct tn_compilation {
   tn_ctx ctx;
   tn_error error; /* of what happened outside the context */
   tn_bytes bytes;
-  bool is_program;      /* the file is a .tnp: nothing was compiled */
+  bool is_program; /* the file is a .tnp: nothing was compiled */
+  tn_cache cache;
+  tn_program *cached;   /* found there: nothing was compiled */
   tn_onnx_model *model; /* NULL when the input was text */
   tn_graph *graph;
   tn_pass pass;
@@ -48,7 +52,7 @@ tn_report *tn_compilation_report(const tn_compilation *c); /* its errors and war
 /* Compile, or load when the file is a program. The compilation stays alive when `keep` (then the caller drops it). */
 TN_MUST_CHECK tn_status tn_compile(const tn_compile_request *request, tn_compilation *keep, tn_program **out,
                                    tn_report **out_report);
-int64_t tn_compile_runs(void);      /* by this process so far */
+int64_t tn_compile_runs(void);      /* by this process so far; what the cache had does not count */
 bool tn_is_program(tn_bytes bytes); /* does it begin as a .tnp file? */
 
 #endif

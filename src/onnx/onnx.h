@@ -34,6 +34,9 @@ tn_onnx_info tn_onnx_get_info(tn_onnx_model *m);
  * through the operators' importers, functions expanded, initializers as constants. Unsupported operators are reported
  * all at once, each with node name and reason; the status is then UNSUPPORTED. */
 TN_MUST_CHECK tn_status tn_onnx_import(tn_onnx_model *m, tn_graph **out);
+/* Before the import: maps all files that tensors of the model lie in, in an order that the model alone decides. false:
+ * one cannot be; nothing is recorded, the import says it if it matters. */
+bool tn_onnx_map_data(tn_onnx_model *m);
 /* Before the import: a node whose operator nobody knows becomes one of `opaque`, with a warning. Such a graph can be
  * inferred, not run. */
 void tn_onnx_keep_unknown(tn_onnx_model *m);

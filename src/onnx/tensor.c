@@ -175,6 +175,16 @@ static tn_status tensor_external(tn_onnx_source *src, const tn_onnx_tensor *t, t
   return TN_OK;
 }
 
+tn_status tn_onnx_tensor_open(tn_onnx_source *src, tn_bytes bytes, tn_loc loc) {
+  tn_onnx_tensor t = {0};
+  tensor_place place;
+  const tn_file *f;
+  TN_TRY(tn_pb_read_tensor(src->ctx, bytes, loc, &t.pb));
+  if (t.pb.data_location.v != 1) return TN_OK;
+  TN_TRY(tensor_read_place(src->ctx, &t, loc, &place));
+  return tensor_open(src, place.location, loc, NULL, &f);
+}
+
 /* Typed data. */
 
 typedef struct tensor_store { /* how the elements are stored in a typed field */

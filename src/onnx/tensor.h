@@ -29,6 +29,8 @@ TN_MUST_CHECK tn_status tn_onnx_tensor_head(tn_ctx *ctx, tn_bytes bytes, tn_loc 
 TN_MUST_CHECK tn_status tn_onnx_tensor_data(tn_onnx_source *src, const tn_onnx_tensor *t, tn_loc loc,
                                             const char **missing, const tn_lit **out);
 TN_MUST_CHECK tn_status tn_onnx_tensor_read(tn_onnx_source *src, tn_bytes bytes, tn_loc loc, const tn_lit **out);
+/* Maps the file that the tensor's data is in, if it is another one than the model's. */
+TN_MUST_CHECK tn_status tn_onnx_tensor_open(tn_onnx_source *src, tn_bytes bytes, tn_loc loc);
 /* A SparseTensorProto, made dense. */
 TN_MUST_CHECK tn_status tn_onnx_sparse_read(tn_onnx_source *src, const tn_pb_sparse *sparse, tn_loc loc,
                                             const tn_lit **out);
