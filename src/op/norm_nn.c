@@ -322,11 +322,14 @@ static tn_status norm_batch_eval(tn_eval *e) {
       for (int64_t i = 0; i < x->count; i++) {
         if (i / n % channels != c) continue;
         sum += tn_lit_f64(x, i);
-        squares += tn_lit_f64(x, i) * tn_lit_f64(x, i);
         count += 1;
       }
       mean = sum / count;
-      var = squares / count - mean * mean;
+      for (int64_t i = 0; i < x->count; i++) {
+        const double away = tn_lit_f64(x, i) - mean;
+        if (i / n % channels == c) squares += away * away;
+      }
+      var = squares / count;
     }
     if (out[1]) tn_store_f64(out[1]->dtype, tn_lit_data(out[1]), c, keep * old_mean + (1 - keep) * mean);
     if (out[2]) tn_store_f64(out[2]->dtype, tn_lit_data(out[2]), c, keep * old_var + (1 - keep) * var);
