@@ -113,6 +113,8 @@ tn_status tn_pass_dce(tn_pass *p, tn_graph *g) {
   for (size_t i = 0; i < g->assumed.n; i++) dce_mark_expression(&d, g->assumed.at[i]);
   dce_follow(&d);
   for (size_t i = d.all.n; i-- > 0 && tn_pass_may_edit(p, g);) { /* users before what they use */
+    const tn_node *owner = d.all.at[i]->region->owner;
+    if (owner && !d.live[owner->id]) continue; /* it goes with the owner: a result of its region may use it */
     if (!d.live[d.all.at[i]->id])
       tn_edit_erase_node(d.all.at[i]);
     else
