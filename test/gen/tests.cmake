@@ -5,6 +5,7 @@ foreach(op Add Concat Conv Resize Softmax TopK StringSplit LabelEncoder GatherBl
 endforeach()
 tn_python_test(gen/differential ${PROJECT_SOURCE_DIR}/test/gen/differential.py ${ops} --draws 1)
 tn_python_test(gen/cases ${PROJECT_SOURCE_DIR}/test/gen/cases.py)
+tn_python_test(gen/edges ${PROJECT_SOURCE_DIR}/test/gen/edges.py --forms 4 --jobs 2)
 tn_python_test(gen/schema ${PROJECT_SOURCE_DIR}/test/gen/schema.py)
 
 # A first look; doc/testing.md has the long run.
