@@ -60,6 +60,33 @@ static void cache_fail_all(bool is_hit, bool copies) {
   CHECK(clean.calls > 3);
 }
 
+/* Bytes in memory have an entry of their own, which holds all weights. */
+TEST(models_in_memory) {
+  if (!cache_begin()) return;
+  const char *const knobs[] = {cache_knob};
+  const tn_compile_options o = {.size = sizeof o, .knobs = knobs, .n_knobs = 1};
+  tn_file *file = NULL;
+  tn_error err = {0};
+  tn_program *made = NULL, *found = NULL;
+  CHECK_EQ_I(cache_compile(tn_allocator_system(), false), TN_OK);
+  if (!CHECK_EQ_I(tn_file_map(tn_allocator_system(), CACHE_MODEL, &file, &err), TN_OK)) return;
+  const int64_t before = tn_compile_runs();
+  CHECK_EQ_I(tn_compile_memory(file->bytes.ptr, file->bytes.len, &o, &made, NULL), TN_OK);
+  CHECK_EQ_I(tn_compile_runs(), before + 1);
+  CHECK_EQ_I(tn_compile_memory(file->bytes.ptr, file->bytes.len, &o, &found, NULL), TN_OK);
+  CHECK_EQ_I(tn_compile_runs(), before + 1);
+  tn_file_close(file);
+  tn_bytes images[2] = {{0}};
+  CHECK_EQ_I(tn_program_encode(made, tn_allocator_system(), NULL, &images[0], &err), TN_OK);
+  CHECK_EQ_I(tn_program_encode(found, tn_allocator_system(), NULL, &images[1], &err), TN_OK);
+  CHECK(images[0].len == images[1].len && memcmp(images[0].ptr, images[1].ptr, images[0].len) == 0);
+  for (int i = 0; i < 2; i++) tn_free(tn_allocator_system(), (void *)(uintptr_t)images[i].ptr, images[i].len);
+  tn_program_release(made);
+  tn_program_release(found);
+  CHECK_EQ_I(cache_empty(true), 3);
+  CHECK_EQ_I(rmdir(cache_folder), 0);
+}
+
 TEST(every_allocation_may_fail) {
   if (!cache_begin()) return;
   const int64_t before = tn_compile_runs();
