@@ -174,6 +174,20 @@ TN_KERNEL(grid_sample, TN_K_SIZES) {
   return TN_OK;
 }
 
+static double sample_place(int64_t p, int64_t len, bool align) {
+  return align ? (len > 1 ? 2.0 * (double)p / (double)(len - 1) - 1 : -1) : (2.0 * (double)p + 1) / (double)len - 1;
+}
+
+/* Row `t` of a matrix times (x, `at`, 1) for the places x of a line: every n-th element of y from `first` on. */
+static void sample_line(tn_karg *y, int64_t first, int64_t count, const double *xs, int64_t n, const double *t,
+                        const double *at) {
+  const double b = t[1] * at[0], c = n > 2 ? t[2] * at[1] : 0, d = t[n];
+  for (int64_t i = 0; i < count && y->dtype == TN_F32; i++)
+    ((float *)y->data)[first + i * n] = (float)(t[0] * xs[i] + b + c + d);
+  for (int64_t i = 0; i < count && y->dtype != TN_F32; i++)
+    tn_store_f64(y->dtype, y->data, first + i * n, t[0] * xs[i] + b + c + d);
+}
+
 TN_KERNEL(affine_grid, TN_K_SIZES) {
   const tn_karg *theta = k->in[0], *size = k->in[1];
   const int64_t n = size->count - 2; /* spatial axes */
@@ -188,23 +202,22 @@ TN_KERNEL(affine_grid, TN_K_SIZES) {
   TN_TRY(tn_k_out(k, 0, (int)n + 2, dims));
   const double *t;
   TN_TRY(sample_doubles(k, 0, &t));
-  tn_karg *y = k->out[0];
+  const int64_t width = dims[n];
+  void *room;
+  TN_TRY(tn_k_scratch_array(k, width + 1, sizeof(double), &room));
+  double *const xs = room;
   const bool align = tn_k_int(k, "align_corners", 0) != 0;
-  for (int64_t i = 0; i < y->count / n; i++) {
-    double at[4] = {0, 0, 0, 1}; /* x, y, (z), 1 */
-    int64_t rest = i;
-    for (int64_t a = 0; a < n; a++) { /* the last axis is x */
-      const int64_t len = dims[n - a], p = rest % len;
+  for (int64_t i = 0; i < width; i++) xs[i] = sample_place(i, width, align);
+  for (int64_t line = 0; width > 0 && line < k->out[0]->count / (n * width); line++) {
+    double at[2] = {0, 0}; /* y, (z) */
+    int64_t rest = line;
+    for (int64_t a = 0; a < n - 1; a++) {
+      const int64_t len = dims[n - 1 - a];
+      at[a] = sample_place(rest % len, len, align);
       rest /= len;
-      at[a] =
-          align ? (len > 1 ? 2.0 * (double)p / (double)(len - 1) - 1 : -1) : (2.0 * (double)p + 1) / (double)len - 1;
     }
-    at[n] = 1;
-    for (int64_t r = 0; r < n; r++) {
-      double sum = 0;
-      for (int64_t c = 0; c <= n; c++) sum += t[(rest * n + r) * (n + 1) + c] * at[c];
-      tn_store_f64(y->dtype, y->data, i * n + r, sum);
-    }
+    for (int64_t r = 0; r < n; r++)
+      sample_line(k->out[0], line * width * n + r, width, xs, n, t + (rest * n + r) * (n + 1), at);
   }
   return TN_OK;
 }

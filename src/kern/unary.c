@@ -1,5 +1,6 @@
 /* Elementwise kernels of one operand. A row gives the meaning in float, double and integers; f16 and bf16 go through
  * float. p[0], p[1], ... are the row's attributes. */
+#include <float.h>
 #include <math.h>
 
 #include "kern/unary_f32.h"
@@ -229,8 +230,8 @@ UNARY_LOOP(isnan, f32, float, uint8_t, x != x)
 UNARY_LOOP(isnan, f64, double, uint8_t, x != x)
 TN_KERNEL(isnan, TN_K_SIZES) { return unary_predicate(k, isnan_f32, isnan_f64, NULL); }
 
-UNARY_LOOP(isinf, f32, float, uint8_t, isinf(x) && (x > 0 ? p[1] != 0 : p[0] != 0))
-UNARY_LOOP(isinf, f64, double, uint8_t, isinf(x) && (x > 0 ? p[1] != 0 : p[0] != 0))
+UNARY_LOOP(isinf, f32, float, uint8_t, ((x > FLT_MAX) & (p[1] != 0)) | ((x < -FLT_MAX) & (p[0] != 0)))
+UNARY_LOOP(isinf, f64, double, uint8_t, ((x > DBL_MAX) & (p[1] != 0)) | ((x < -DBL_MAX) & (p[0] != 0)))
 TN_KERNEL(isinf, TN_K_SIZES) {
   const double sides[2] = {(double)tn_k_int(k, "detect_negative", 1), (double)tn_k_int(k, "detect_positive", 1)};
   return unary_predicate(k, isinf_f32, isinf_f64, sides);
