@@ -1,7 +1,7 @@
 /* The kernel table: rows found by the build's scan, sorted by name. */
 #include <string.h>
 
-#include "kern/kern.h"
+#include "kern/ports.h"
 
 #define TN_KERNEL_ROW(id) extern const tn_kernel tn_kernel_##id;
 #include "kernel_list.inc"
@@ -16,17 +16,22 @@ static const tn_kernel *const table_kernels[] = {
 int tn_kernel_count(void) { return (int)TN_COUNT(table_kernels); }
 const tn_kernel *tn_kernel_at(int i) { return table_kernels[i]; }
 
-const tn_kernel *tn_kernel_find(const char *name) {
+int tn_kernel_index(const char *name) {
   size_t lo = 0, hi = TN_COUNT(table_kernels);
   while (lo < hi) {
     const size_t mid = lo + (hi - lo) / 2;
     const int order = strcmp(table_kernels[mid]->name, name);
-    if (order == 0) return table_kernels[mid];
+    if (order == 0) return (int)mid;
     if (order < 0) {
       lo = mid + 1;
     } else {
       hi = mid;
     }
   }
-  return NULL;
+  return -1;
+}
+
+const tn_kernel *tn_kernel_find(const char *name) {
+  const int i = tn_kernel_index(name);
+  return i < 0 ? NULL : table_kernels[i];
 }

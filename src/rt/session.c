@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "kern/ports.h"
+
 _Static_assert((int)TN_PATTR_TENSOR == (int)TN_KATTR_TENSOR && (int)TN_PATTR_INTS == (int)TN_KATTR_INTS,
                "attribute kinds of programs are those of kernels");
 _Static_assert((int)TN_PROGRAM_MAX_RANK == (int)TN_K_MAX_RANK, "one largest rank");
@@ -185,6 +187,33 @@ static tn_status session_kernels(tn_rt_session *s, tn_error *err) {
   return tn_error_set(err, TN_UNSUPPORTED, "%s", text);
 }
 
+typedef struct session_operands {
+  const tn_program *p;
+  const tn_pstep *step;
+} session_operands;
+
+static tn_koperand session_operand(const void *self, int i) {
+  const session_operands *o = self;
+  const uint32_t at = (uint32_t)i, n_in = o->step->in.n;
+  const int32_t v = o->p->operands[at < n_in ? o->step->in.first + at : o->step->out.first + (at - n_in)];
+  if (v == TN_NO_INDEX) return (tn_koperand){false};
+  const tn_pvalue *x = &o->p->values[v];
+  return (tn_koperand){true, x->kind == TN_KARG_TENSOR, (tn_dtype)x->dtype, x->rank};
+}
+
+static tn_status session_check_operands(const tn_rt_session *s, tn_error *err) {
+  for (uint32_t i = 0; i < s->p->n_steps; i++) {
+    const tn_pstep *t = &s->p->steps[i];
+    const session_operands of = {s->p, t};
+    tn_error inner = {TN_OK, ""};
+    if (!s->steps[i].kernel) continue;
+    const tn_status status =
+        tn_kernel_check(s->steps[i].kernel, session_operand, &of, (int)t->in.n, (int)t->out.n, &inner);
+    if (status != TN_OK) return tn_error_set(err, status, "%s: %s", t->label, inner.text);
+  }
+  return TN_OK;
+}
+
 static tn_status session_check_sizes(const tn_rt_session *s, tn_error *err) {
   for (uint32_t i = 0; i < s->p->n_steps; i++) {
     const tn_pstep *t = &s->p->steps[i];
@@ -329,6 +358,7 @@ static tn_status session_fill(tn_rt_session *s, const tn_rt_options *o, tn_error
   for (uint32_t i = 0; i < s->p->n_attrs; i++) session_attr(s, i);
   for (uint32_t i = 0; i < s->p->n_steps; i++) session_step(s, i);
   TN_TRY(session_kernels(s, err));
+  TN_TRY(session_check_operands(s, err));
   TN_TRY(session_check_sizes(s, err));
   session_events(s);
   session_joins(s);
