@@ -6,7 +6,7 @@
 
 typedef TN_VEC(tn_sym) lattice_args;
 
-enum { LATTICE_MANY = 16 };
+enum { LATTICE_MANY = 16, LATTICE_TRIED = 64 };
 
 /* What min and max may share: quotients and remainders are left where sums can pair them. */
 static bool lattice_is_shared(tn_sym mono) {
@@ -119,6 +119,42 @@ static tn_sym lattice_minmax(tn_symtab *t, tn_sym_kind kind, lattice_args *v) {
   return tn_sym_add(t, tn_sym_intern(t, kind, 0, v->at, NULL, v->n), common);
 }
 
+static tn_sym lattice_number(void *arg, uint32_t symbol) {
+  const tn_sym *const of = arg; /* the symbol, its number */
+  return (int64_t)symbol == of[0]->k ? of[1] : NULL;
+}
+
+/* Is b 1 wherever a is? min(a, 8) is, and of a = x + c what is 1 at x = 1 - c. Nothing that may say so of b is said of
+ * by b, so that it does not matter which arguments meet first. */
+static bool lattice_is_one_with(tn_symtab *t, tn_sym a, tn_sym b) {
+  if (b->kind == TN_SYM_MIN && b->n <= LATTICE_MANY) {
+    bool has = false, others = true;
+    for (uint32_t i = 0; i < b->n; i++) {
+      has |= b->args[i] == a;
+      others &= b->args[i] == a || tn_sym_bounds(t, b->args[i]).lo >= 1;
+    }
+    if (has && others) return true;
+  }
+  const bool shifted = a->kind == TN_SYM_ADD && a->n == 1 && a->coefs[0] == 1;
+  int64_t at = 1;
+  if (b->size > LATTICE_TRIED || (shifted && !tn_sub_i64(1, a->k, &at))) return false;
+  tn_sym of[2] = {shifted ? a->args[0] : a, tn_sym_int(t, at)};
+  if (of[0]->kind != TN_SYM_VAR || b->kind == TN_SYM_VAR) return false;
+  return tn_sym_is(tn_sym_substitute(t, b, lattice_number, of), 1);
+}
+
+/* bcast(a, b) is a wherever it has a value and b is 1 with a. */
+static void lattice_drop_followers(tn_symtab *t, lattice_args *v) {
+  size_t to = 0;
+  bool drop[LATTICE_MANY] = {false};
+  if (v->n < 2 || v->n > LATTICE_MANY) return;
+  for (size_t j = 0; j < v->n; j++)
+    for (size_t i = 0; i < v->n && !drop[j]; i++) drop[j] = i != j && lattice_is_one_with(t, v->at[i], v->at[j]);
+  for (size_t i = 0; i < v->n; i++)
+    if (!drop[i]) v->at[to++] = v->at[i];
+  v->n = to;
+}
+
 /* Arguments that cannot be 1 are the result; two constants that disagree stay and fail on evaluation. */
 static tn_sym lattice_bcast(tn_symtab *t, lattice_args *v) {
   size_t to = 0, n_consts = 0;
@@ -133,8 +169,9 @@ static tn_sym lattice_bcast(tn_symtab *t, lattice_args *v) {
   if (n_consts > 0) v->n = n_consts;
   for (size_t i = 0; n_consts == 0 && i < v->n; i++) {
     const tn_interval b = tn_sym_bounds(t, v->at[i]);
-    if (b.lo > 1 || b.hi < 1) return v->at[i];
+    if (b.lo > 1 || b.hi < 1 || tn_sym_is(tn_sym_eq(t, v->at[i], t->one), 0)) return v->at[i];
   }
+  lattice_drop_followers(t, v);
   return v->n == 1 ? v->at[0] : tn_sym_intern(t, TN_SYM_BCAST, 0, v->at, NULL, v->n);
 }
 

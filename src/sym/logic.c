@@ -135,6 +135,42 @@ static tn_sym logic_eq_mod(const tn_poly *p) {
   return tn_sym_is_mod(left) && left->args[0] == x ? tn_sym_eq(p->t, left, tn_sym_int(p->t, rest)) : NULL;
 }
 
+/* The one min or max of p, with the coefficient 1 or -1; -1: none. */
+static int logic_find_extreme(const tn_poly *p) {
+  int found = -1;
+  for (size_t i = 0; i < p->n; i++) {
+    if (p->at[i].mono->kind != TN_SYM_MIN && p->at[i].mono->kind != TN_SYM_MAX) continue;
+    if (found >= 0 || (p->at[i].coef != 1 && p->at[i].coef != -1)) return -1;
+    found = (int)i;
+  }
+  return found;
+}
+
+/* min(a, b) == a is a <= b, min(8, a) == 3 is a == 3; max likewise. NULL when p == 0 is not of that form. */
+static tn_sym logic_eq_extreme(const tn_poly *p) {
+  tn_symtab *const t = p->t;
+  const int at = logic_find_extreme(p);
+  if (at < 0) return NULL;
+  const tn_sym e = p->at[at].mono;
+  const bool is_min = e->kind == TN_SYM_MIN;
+  tn_poly rest; /* e == rest */
+  tn_poly_init(&rest, t);
+  tn_poly_add_poly(&rest, p, -p->at[at].coef);
+  tn_poly_add(&rest, e, 1);
+  const tn_sym r = tn_poly_node(&rest);
+  bool has = false;
+  for (uint32_t i = 0; i < e->n; i++) has |= e->args[i] == r;
+  if (has) {
+    tn_sym all = t->one;
+    for (uint32_t i = 0; i < e->n; i++)
+      if (e->args[i] != r) all = tn_sym_and(t, all, is_min ? tn_sym_le(t, r, e->args[i]) : tn_sym_le(t, e->args[i], r));
+    return all;
+  }
+  const bool bounded = e->n == 2 && tn_sym_is_int(e->args[0]) && tn_sym_is_int(r); /* constants sort first */
+  if (!bounded || (is_min ? r->k > e->args[0]->k : r->k < e->args[0]->k)) return NULL;
+  return tn_sym_eq(t, e->args[1], r);
+}
+
 static tn_sym logic_eq_new(tn_symtab *t, tn_sym a, tn_sym b) {
   a = tn_sym_fixed(t, a);
   b = tn_sym_fixed(t, b);
@@ -148,8 +184,9 @@ static tn_sym logic_eq_new(tn_symtab *t, tn_sym a, tn_sym b) {
   if (p.n == 0) return logic_bool(t, p.k == 0);
   if (logic_never_zero(&p)) return t->zero;
   if (logic_divide_content(&p) && logic_never_zero(&p)) return t->zero;
-  const tn_sym by_mod = logic_eq_mod(&p);
-  const tn_sym e = by_mod ? by_mod : logic_eq_node(&p);
+  tn_sym e = logic_eq_mod(&p);
+  if (!e) e = logic_eq_extreme(&p);
+  if (!e) e = logic_eq_node(&p);
   tn_poly_drop(&p);
   return e ? e : logic_eq_raw(t, a, b);
 }
@@ -199,6 +236,38 @@ static bool logic_has_both(tn_symtab *t, const tn_sym *at, size_t n) {
   return false;
 }
 
+/* What a comparison says is not negative, or with EQ is 0; NULL for others. */
+static tn_sym logic_margin(tn_symtab *t, tn_sym e) {
+  if (e->kind != TN_SYM_LE && e->kind != TN_SYM_LT && e->kind != TN_SYM_EQ) return NULL;
+  const tn_sym d = tn_sym_sub(t, e->args[1], e->args[0]);
+  return e->kind == TN_SYM_LT ? tn_sym_addi(t, d, -1) : d;
+}
+
+/* Does b, an order, follow from the comparison a: is its margin that of a and a constant? */
+static bool logic_follows(tn_symtab *t, tn_sym a, tn_sym b) {
+  if (b->kind != TN_SYM_LE && b->kind != TN_SYM_LT) return false;
+  const tn_sym from = logic_margin(t, a), to = logic_margin(t, b);
+  if (!from || tn_sym_is_overflow(from) || tn_sym_is_overflow(to)) return false;
+  const tn_sym more = tn_sym_sub(t, to, from), sum = a->kind == TN_SYM_EQ ? tn_sym_add(t, to, from) : more;
+  return (tn_sym_is_int(more) && more->k >= 0) || (tn_sym_is_int(sum) && sum->k >= 0);
+}
+
+/* x == 3 or x <= 8 is x <= 8, x <= 3 and x <= 8 is x <= 3. */
+static size_t logic_absorb(tn_symtab *t, tn_sym_kind kind, tn_sym *at, size_t n) {
+  enum { MANY = 8 };
+  bool drop[MANY] = {false}, orders = false;
+  size_t to = 0;
+  for (size_t i = 0; i < n; i++) orders |= at[i]->kind == TN_SYM_LE || at[i]->kind == TN_SYM_LT;
+  if (n > MANY || !orders) return n;
+  for (size_t i = 0; i < n; i++)
+    for (size_t j = 0; j < n && !drop[i]; j++)
+      drop[i] =
+          i != j && !drop[j] && (kind == TN_SYM_OR ? logic_follows(t, at[i], at[j]) : logic_follows(t, at[j], at[i]));
+  for (size_t i = 0; i < n; i++)
+    if (!drop[i]) at[to++] = at[i];
+  return to;
+}
+
 tn_sym tn_sym_logic(tn_symtab *t, tn_sym_kind kind, const tn_sym *args, size_t n) {
   TN_VEC(tn_sym) v = {0};
   const int64_t absorbing = kind == TN_SYM_AND ? 0 : 1;
@@ -216,6 +285,7 @@ tn_sym tn_sym_logic(tn_symtab *t, tn_sym_kind kind, const tn_sym *args, size_t n
   for (size_t i = 0; i < v.n; i++)
     if (to == 0 || v.at[to - 1] != v.at[i]) v.at[to++] = v.at[i];
   if (to == 0) return logic_bool(t, absorbing == 0);
+  to = logic_absorb(t, kind, v.at, to);
   if (to == 1) return v.at[0];
   if (logic_has_both(t, v.at, to)) return logic_bool(t, absorbing == 1);
   return tn_sym_intern(t, kind, 0, v.at, NULL, to);

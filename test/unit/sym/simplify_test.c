@@ -94,6 +94,38 @@ SYM_TEST(symbolic_division) {
   CHECK_SYM("-x//w", "-ceildiv(x, w)");
 }
 
+/* bcast(a, b) has a value where a == b, a == 1 or b == 1. */
+SYM_TEST(followers_of_a_broadcast) {
+  CHECK_SYM("bcast(a, min(64, a))", "a");
+  CHECK_SYM("bcast(min(64, a), a, c)", "bcast(a, c)");
+  CHECK_SYM("bcast(a + 1, min(7, a + 1))", "a + 1");
+  CHECK_SYM("bcast((a + 1)//2, min(8, (a + 1)//2))", "(a + 1)//2");
+  CHECK_SYM("bcast(a, min(0, a))", "0");
+  CHECK_SYM("bcast(a, a*a)", "a");
+  CHECK_SYM("bcast(2*a, c)", "2*a");
+  CHECK_SYM("bcast(a, min(c, a))", "bcast(a, min(a, c))"); /* c may be 0: then it is 0 where a is 1 */
+  CHECK_SYM("bcast(a, 2*a - 2)", "2*a - 2");               /* even: not 1 */
+}
+
+SYM_TEST(equal_to_an_extreme) {
+  CHECK_SYM("a == min(64, a)", "a <= 64");
+  CHECK_SYM("max(a, c) == c", "a <= c");
+  CHECK_SYM("min(a, c) + 1 == c + 1", "c <= a");
+  CHECK_SYM("min(8, a) == 3", "a == 3");
+  CHECK_SYM("min(8, a) == 8", "8 <= a");
+  CHECK_SYM("max(8, a) == 9", "a == 9");
+  CHECK_SYM("min(8, a) == 9", "0");
+}
+
+SYM_TEST(absorbed_comparisons) {
+  CHECK_SYM("a == 1 or a <= 64", "a <= 64");
+  CHECK_SYM("a == 65 or a <= 64", "a == 65 or a <= 64");
+  CHECK_SYM("a <= 3 and a <= 8", "a <= 3");
+  CHECK_SYM("a + c <= 3 or a + c < 8", "a + c <= 7");
+  CHECK_SYM("a == 5 and 3 <= a", "a == 5");
+  CHECK_SYM("a == 1 or a == min(64, a) or min(64, a) == 1", "a <= 64");
+}
+
 SYM_TEST(min_max) {
   CHECK_SYM("min(x, x+1)", "x");
   CHECK_SYM("max(x, x+1)", "x + 1");
