@@ -31,9 +31,10 @@ tn_status tn_tool_contract(const char *path, const tn_compile_options *o, int js
 tn_status tn_tool_why(const char *path, const tn_compile_options *o, const char *value, tn_blob *out,
                       tn_report **out_report);
 /* `tenon cost`: operations and bytes as formulas, and evaluated where `dims` ("B=8,S=128", may be NULL) gives every
- * symbol. max_memory > 0: the largest `vary` whose live bytes fit. */
+ * symbol. max_memory > 0: the largest `vary` whose live bytes fit. form: 0 lines, long formulas by their kind; 1 JSON;
+ * 2 lines with whole formulas. */
 tn_status tn_tool_cost(const char *path, const tn_compile_options *o, const char *dims, const char *vary,
-                       int64_t max_memory, int json, tn_blob *out, tn_report **out_report);
+                       int64_t max_memory, int form, tn_blob *out, tn_report **out_report);
 /* `tenon split`: the parts of a model. */
 enum { TN_TOOL_SPLIT_ALL_DYNAMIC = -1, TN_TOOL_SPLIT_BY_COST = -2 };
 typedef struct tn_tool_split_options {

@@ -4,7 +4,7 @@
 int tn_cmd_cost(int argc, char **argv) {
   tn_compile_flags flags = {0};
   const char *dims = NULL, *vary = NULL, *memory = NULL;
-  bool is_json = false;
+  bool is_json = false, is_long = false;
   const tn_option options[] = {
       {.name = "dim", .arg = "B=8,S=128", .text = &dims, .help = "evaluate for these sizes"},
       {.name = "max-memory",
@@ -12,6 +12,7 @@ int tn_cmd_cost(int argc, char **argv) {
        .text = &memory,
        .help = "with --vary: room for live bytes and parameters (8GiB, 512MiB)"},
       {.name = "vary", .arg = "NAME", .text = &vary, .help = "the symbol to solve for"},
+      {.name = "long", .flag = &is_long, .help = "print formulas of any length (JSON has them always)"},
       {.name = "json", .flag = &is_json, .help = "print JSON: nodes and sums"},
       TN_COMPILE_ROWS(flags),
   };
@@ -33,6 +34,6 @@ int tn_cmd_cost(int argc, char **argv) {
   const tn_compile_options o = tn_compile_flags_get(&flags);
   tn_blob text = {0};
   tn_report *report = NULL;
-  const tn_status done = tn_tool_cost(model, &o, dims, vary, bytes, is_json, &text, &report);
+  const tn_status done = tn_tool_cost(model, &o, dims, vary, bytes, is_json ? 1 : is_long ? 2 : 0, &text, &report);
   return tn_cli_finish(done, report, &text, NULL);
 }

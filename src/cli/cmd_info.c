@@ -5,7 +5,7 @@ int tn_cmd_info(int argc, char **argv) {
   bool is_json = false;
   const tn_option options[] = {{.name = "json", .flag = &is_json, .help = "print JSON"}};
   static const char about[] =
-      "Prints what MODEL holds: versions, operators, weights. Weights are not read. `tenon contract` lists the inputs.";
+      "Prints what MODEL holds: versions, inputs and outputs as declared, operators, weights. Weights are not read.";
   const char *model;
   const int status = tn_options_parse_model("info", about, options, TN_CLI_COUNT(options), argc, argv, &model);
   if (status != TN_OPTIONS_GO_ON) return status;

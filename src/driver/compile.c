@@ -63,7 +63,7 @@ static tn_status compile_knobs(tn_ctx *ctx, const tn_compile_options *o) {
 
 /* "S % 8 == 0", "1 <= B <= 64, N >= 1" */
 static tn_status compile_assume_text(tn_graph *g, const char *text) {
-  const tn_loc loc = {.kind = "option", .name = "assume"};
+  const tn_loc loc = {.kind = "option", .name = "--assume"};
   tn_scan scan;
   tn_scan_init(&scan, g->ctx, tn_str_of(tn_arena_copy_str(&g->ctx->arena, tn_str_of(text))));
   do {

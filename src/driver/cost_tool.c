@@ -22,7 +22,7 @@ typedef struct cost {
   tn_symtab *syms;
   const char *dims, *vary;
   int64_t max_memory;
-  bool json;
+  bool json, whole; /* whole: long formulas too */
   tn_blob *out;
   TN_VEC(cost_row) rows;
   TN_VEC(tn_sym) live; /* sums of live bytes of which none is known to be below another */
@@ -196,17 +196,40 @@ static tn_status cost_solve(cost *c, int64_t *out) {
 
 /* Printing. */
 
-static void cost_put(cost *c, tn_text *t, const char *label, tn_sym e) {
+/* A formula that nobody reads is told by its kind. */
+static void cost_put_formula(const cost *c, tn_text *t, tn_sym e) {
+  enum { LINE = 800 };
+  const char *const text = tn_sym_text(c->syms, e);
+  if (c->whole || strlen(text) <= LINE)
+    tn_text_addz(t, text);
+  else if (e->kind == TN_SYM_MAX)
+    tn_text_printf(t, "max of %u sums (--long)", e->n);
+  else
+    tn_text_printf(t, "%s of %u terms (--long)", e->kind == TN_SYM_ADD ? "sum" : "formula", e->n);
+}
+
+static void cost_put_evaluated(cost *c, tn_text *t, tn_sym e) {
   int64_t v;
-  tn_text_printf(t, "%s: %s", label, tn_sym_text(c->syms, e));
-  if (!tn_sym_is_int(e) && c->dims && cost_value(c, e, &v)) tn_text_printf(t, " = %lld", (long long)v);
+  cost_put_formula(c, t, e);
+  if (c->dims && !tn_sym_is_int(e) && cost_value(c, e, &v)) tn_text_printf(t, " = %lld", (long long)v);
+}
+
+static void cost_put(cost *c, tn_text *t, const char *label, tn_sym e) {
+  tn_text_printf(t, "%s: ", label);
+  cost_put_evaluated(c, t, e);
   tn_text_addz(t, "\n");
 }
 
 /* What the program's buffers take: after rewriting, in place and views counted, each rounded up to 64 bytes. */
 static void cost_put_planned(const cost *c, tn_text *t) {
-  if (c->planned->formula.len == 0) return;
-  tn_text_printf(t, "planned bytes: %s", c->planned->formula.text);
+  const tn_str text = {c->planned->formula.text, c->planned->formula.len};
+  tn_sym formula;
+  if (text.len == 0) return;
+  tn_text_addz(t, "planned bytes: ");
+  if (tn_sym_try_parse(c->syms, text, &formula))
+    cost_put_formula(c, t, formula);
+  else
+    tn_text_add(t, text);
   if (c->planned->bytes >= 0 && c->dims) tn_text_printf(t, " = %lld", (long long)c->planned->bytes);
   tn_text_addz(t, "\n");
 }
@@ -225,11 +248,10 @@ static void cost_put_text(cost *c, tn_text *t) {
   for (size_t i = 0; i < c->rows.n; i++) {
     const cost_row *const row = &c->rows.at[i];
     if (tn_sym_is(row->flops, 0) && tn_sym_is_int(row->bytes)) continue;
-    int64_t flops, bytes;
-    tn_text_printf(t, "%s: flops %s", tn_tool_where(c->ctx, row->node), tn_sym_text(c->syms, row->flops));
-    if (c->dims && cost_value(c, row->flops, &flops)) tn_text_printf(t, " = %lld", (long long)flops);
-    tn_text_printf(t, ", bytes %s", tn_sym_text(c->syms, row->bytes));
-    if (c->dims && cost_value(c, row->bytes, &bytes)) tn_text_printf(t, " = %lld", (long long)bytes);
+    tn_text_printf(t, "%s: flops ", tn_tool_where(c->ctx, row->node));
+    cost_put_evaluated(c, t, row->flops);
+    tn_text_addz(t, ", bytes ");
+    cost_put_evaluated(c, t, row->bytes);
     tn_text_addz(t, "\n");
   }
   tn_text_printf(t, "parameters: %lld (%lld bytes)\n", (long long)c->parameters, (long long)c->parameter_bytes);
@@ -313,9 +335,15 @@ static tn_status cost_inside(tn_compilation *compilation, void *arg) {
 }
 
 tn_status tn_tool_cost(const char *path, const tn_compile_options *o, const char *dims, const char *vary,
-                       int64_t max_memory, int json, tn_blob *out, tn_report **out_report) {
+                       int64_t max_memory, int form, tn_blob *out, tn_report **out_report) {
   tn_plan_totals planned;
-  cost c = {.dims = dims, .vary = vary, .max_memory = max_memory, .json = json != 0, .out = out, .planned = &planned};
+  cost c = {.dims = dims,
+            .vary = vary,
+            .max_memory = max_memory,
+            .json = form == 1,
+            .whole = form == 2,
+            .out = out,
+            .planned = &planned};
   *out = (tn_blob){0};
   (void)tn_plan_totals_find(path, o, dims, &planned); /* what cannot be compiled has costs all the same */
   const tn_status status = tn_tool_inferred(path, o, true, cost_inside, &c, out_report);

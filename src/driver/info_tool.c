@@ -8,17 +8,43 @@ typedef struct info_tool {
   tn_blob *out;
 } info_tool;
 
+typedef struct info_file {
+  tn_ctx *ctx;
+  tn_symtab *syms;
+  tn_onnx_interface at;
+} info_file;
+
 static void info_put_string(tn_text *t, const char *key, const char *value, const char *after) {
   tn_text_printf(t, "  \"%s\": ", key);
   tn_text_json(t, tn_str_of(value ? value : ""));
   tn_text_addz(t, after);
 }
 
-static void info_put_json(tn_text *t, const tn_onnx_info *i) {
+static const char *info_type_text(tn_ctx *ctx, tn_symtab *syms, const tn_type *type) {
+  tn_text text;
+  tn_text_init(&text, &ctx->arena);
+  tn_type_print(syms, &text, type);
+  return tn_text_z(&text);
+}
+
+static void info_put_ports(tn_text *t, const info_file *f, const char *key, const tn_onnx_declared *ports, size_t n) {
+  tn_text_printf(t, "  \"%s\": {", key);
+  for (size_t k = 0; k < n; k++) {
+    tn_text_addz(t, k ? ", " : "");
+    tn_text_json(t, tn_str_of(ports[k].name));
+    tn_text_addz(t, ": ");
+    tn_text_json(t, tn_str_of(info_type_text(f->ctx, f->syms, &ports[k].type)));
+  }
+  tn_text_addz(t, "},\n");
+}
+
+static void info_put_json(tn_text *t, const info_file *f, const tn_onnx_info *i) {
   tn_text_printf(t, "{\n  \"ir_version\": %lld,\n", (long long)i->ir_version);
   info_put_string(t, "producer", i->producer, ",\n");
   info_put_string(t, "producer_version", i->producer_version, ",\n");
   info_put_string(t, "graph", i->graph_name, ",\n");
+  info_put_ports(t, f, "inputs", f->at.inputs, f->at.n_inputs);
+  info_put_ports(t, f, "outputs", f->at.outputs, f->at.n_outputs);
   tn_text_addz(t, "  \"opsets\": {");
   for (int64_t k = 0; k < i->n_opsets; k++) {
     tn_text_addz(t, k ? ", " : "");
@@ -44,7 +70,7 @@ static void info_put_json(tn_text *t, const tn_onnx_info *i) {
   tn_text_addz(t, "}\n}\n");
 }
 
-static void info_put_lines(tn_text *t, const tn_onnx_info *i) {
+static void info_put_lines(tn_text *t, const info_file *f, const tn_onnx_info *i) {
   tn_text_printf(t, "graph        %s\n", i->graph_name ? i->graph_name : "");
   tn_text_printf(t, "producer     %s %s\n", i->producer ? i->producer : "",
                  i->producer_version ? i->producer_version : "");
@@ -53,6 +79,12 @@ static void info_put_lines(tn_text *t, const tn_onnx_info *i) {
     tn_text_printf(t, "opset        %s %lld\n",
                    i->opsets[k].domain && i->opsets[k].domain[0] ? i->opsets[k].domain : "ai.onnx",
                    (long long)i->opsets[k].version);
+  for (size_t k = 0; k < f->at.n_inputs; k++)
+    tn_text_printf(t, "input        %s: %s\n", f->at.inputs[k].name,
+                   info_type_text(f->ctx, f->syms, &f->at.inputs[k].type));
+  for (size_t k = 0; k < f->at.n_outputs; k++)
+    tn_text_printf(t, "output       %s: %s\n", f->at.outputs[k].name,
+                   info_type_text(f->ctx, f->syms, &f->at.outputs[k].type));
   tn_text_printf(t, "nodes        %lld (%lld with subgraphs)\n", (long long)i->n_nodes, (long long)i->n_nodes_total);
   tn_text_printf(t, "functions    %lld\n", (long long)i->n_functions);
   tn_text_printf(t, "initializers %lld, %lld bytes\n", (long long)i->n_initializers, (long long)i->weight_bytes);
@@ -76,12 +108,14 @@ static tn_status info_read(tn_compilation *c, void *arg) {
     return tn_fail(ctx, TN_INVALID, (tn_loc){0}, "this is a compiled program, not a model");
   TN_TRY(tn_onnx_read(ctx, file->bytes, tool->path, &c->model));
   const tn_onnx_info info = tn_onnx_get_info(c->model);
+  info_file f = {.ctx = ctx, .syms = tn_symtab_new(ctx)};
+  TN_TRY(tn_onnx_read_interface(c->model, f.syms, &f.at));
   tn_text t;
   tn_text_init(&t, &ctx->arena);
   if (tool->json)
-    info_put_json(&t, &info);
+    info_put_json(&t, &f, &info);
   else
-    info_put_lines(&t, &info);
+    info_put_lines(&t, &f, &info);
   return tn_blob_copy((tn_str){tn_text_z(&t), t.len}, tool->out);
 }
 

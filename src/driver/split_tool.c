@@ -207,7 +207,7 @@ static tn_status split_mode(split_tool *s) {
     if (strcmp(s->o->mode, modes[i].name) == 0) return TN_OK;
   }
   if (!s->o->mode) return TN_OK;
-  return tn_fail(s->ctx, TN_INVALID, (tn_loc){.kind = "option", .name = "mode"},
+  return tn_fail(s->ctx, TN_INVALID, (tn_loc){.kind = "option", .name = "--mode"},
                  "'%.100s' is not paths, known-first or order", s->o->mode);
 }
 
@@ -230,7 +230,7 @@ static tn_status split_target(split_tool *s) {
   for (size_t i = 0; i < s->o->n_exclude; i++) {
     tn_target_engine *e = tn_target_find(target, s->o->exclude[i]);
     if (!e)
-      return tn_fail(s->ctx, TN_INVALID, (tn_loc){.kind = "option", .name = "exclude-engine"},
+      return tn_fail(s->ctx, TN_INVALID, (tn_loc){.kind = "option", .name = "--exclude-engine"},
                      "there is no engine '%.100s'", s->o->exclude[i]);
     e->is_excluded = true;
   }

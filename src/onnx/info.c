@@ -102,6 +102,32 @@ tn_status tn_onnx_fill_info(tn_onnx_model *m) {
   return info_fill_metadata(m);
 }
 
+static tn_status info_declared(tn_onnx_types *ts, const tn_onnx_port *port, const char *kind, tn_onnx_declared *out) {
+  const tn_loc loc = {kind, port->name, NULL, 0};
+  tn_pb_type type;
+  *out = (tn_onnx_declared){.name = port->name};
+  if (!port->type.ptr) return TN_OK;
+  TN_TRY(tn_pb_read_type(ts->ctx, port->type, loc, &type));
+  if (type.sparse_tensor_type.ptr || type.opaque_type.ptr) return TN_OK;
+  return tn_onnx_type_read(ts, port->type, TN_ONNX_INPUT, loc, &out->type);
+}
+
+tn_status tn_onnx_read_interface(tn_onnx_model *m, tn_symtab *syms, tn_onnx_interface *out) {
+  const tn_onnx_graph *const g = &m->graph;
+  tn_onnx_types ts = {.ctx = m->ctx, .syms = syms};
+  tn_onnx_declared *const in = TN_NEW_ARRAY(&m->ctx->arena, tn_onnx_declared, (size_t)g->n_inputs + 1);
+  tn_onnx_declared *const result = TN_NEW_ARRAY(&m->ctx->arena, tn_onnx_declared, (size_t)g->n_outputs + 1);
+  *out = (tn_onnx_interface){.inputs = in, .outputs = result};
+  for (int64_t i = 0; i < g->n_inputs; i++) {
+    uint64_t def;
+    if (tn_map_find(&g->defs, tn_map_key(g->inputs[i].name), &def) && def == TN_ONNX_DEF_INIT) continue;
+    TN_TRY(info_declared(&ts, &g->inputs[i], "input", &in[out->n_inputs++]));
+  }
+  for (; (int64_t)out->n_outputs < g->n_outputs; out->n_outputs++)
+    TN_TRY(info_declared(&ts, &g->outputs[out->n_outputs], "output", &result[out->n_outputs]));
+  return TN_OK;
+}
+
 tn_onnx_info tn_onnx_get_info(tn_onnx_model *m) {
   info_walk w = {.model = m};
   if (m->info.operators) return m->info;

@@ -29,6 +29,17 @@ typedef struct tn_onnx_info {
   const char *const *metadata_keys, *const *metadata_values;
 } tn_onnx_info;
 tn_onnx_info tn_onnx_get_info(tn_onnx_model *m);
+/* Inputs and outputs of the main graph as the file declares them; inputs that have initializers are left out. A type
+ * that is not said or that nothing here can hold has kind UNKNOWN, dims that are not said are NULL. */
+typedef struct tn_onnx_declared {
+  const char *name;
+  tn_type type;
+} tn_onnx_declared;
+typedef struct tn_onnx_interface {
+  const tn_onnx_declared *inputs, *outputs;
+  size_t n_inputs, n_outputs;
+} tn_onnx_interface;
+TN_MUST_CHECK tn_status tn_onnx_read_interface(tn_onnx_model *m, tn_symtab *syms, tn_onnx_interface *out);
 
 /* Builds the graph: inputs with declared types (dim_params become shared symbols, expressions are parsed), nodes
  * through the operators' importers, functions expanded, initializers as constants. Unsupported operators are reported

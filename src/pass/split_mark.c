@@ -154,7 +154,7 @@ tn_status tn_split_mark(tn_partition_set *s, const tn_split_options *o) {
   TN_TRY(tn_graph_walk(s->graph, mark_visit, &m));
   for (size_t i = 0; i < o->force_dynamic.n; i++)
     if (!m.is_used[i])
-      return tn_fail(s->graph->ctx, TN_INVALID, (tn_loc){.kind = "option", .name = "force-dynamic"},
+      return tn_fail(s->graph->ctx, TN_INVALID, (tn_loc){.kind = "option", .name = "--force-dynamic"},
                      "no node has a name like '%s'", o->force_dynamic.at[i]);
   while (m.owners.n) tn_split_mark_owner(s, m.owners.at[--m.owners.n]); /* inner before outer */
   return TN_OK;

@@ -76,7 +76,7 @@ static tn_status stage_read(stager *s, bool *out_any) {
   }
   for (size_t k = 0; k < s->o->n_stage_rules; k++)
     if (!is_used[k])
-      return tn_fail(s->ctx, TN_INVALID, (tn_loc){.kind = "option", .name = "stage-file"},
+      return tn_fail(s->ctx, TN_INVALID, (tn_loc){.kind = "option", .name = "--stage-file"},
                      "no node of the main graph has a name like '%s'", s->o->stage_rules[k].pattern);
   return TN_OK;
 }
@@ -246,7 +246,7 @@ static tn_status balance_cut(balance *b, int64_t n_stages) {
     balance_round(b, limit, best[k % 2], best[(k + 1) % 2], from[k], queue);
   }
   if (best[n_stages % 2][b->n] == INT64_MAX)
-    return tn_fail(b->s->ctx, TN_INVALID, (tn_loc){.kind = "option", .name = "stages"},
+    return tn_fail(b->s->ctx, TN_INVALID, (tn_loc){.kind = "option", .name = "--stages"},
                    "the model cannot be cut into %lld stages", (long long)n_stages);
   uint32_t end = b->n;
   for (int64_t k = n_stages; k-- > 0;) {
@@ -268,14 +268,14 @@ static tn_status balance_check_sizes(balance *b) {
     for (int d = 0; tn_type_has_rank(&r->params[i]->type) && d < r->params[i]->type.rank; d++)
       tn_sym_symbols(b->work->cost.syms, r->params[i]->type.dims[d], balance_missing, b);
   if (!b->missing) return TN_OK;
-  return tn_fail(b->s->ctx, TN_INVALID, (tn_loc){.kind = "option", .name = "stages"},
+  return tn_fail(b->s->ctx, TN_INVALID, (tn_loc){.kind = "option", .name = "--stages"},
                  "work depends on '%s': --dim %s=SIZE", b->missing, b->missing);
 }
 
 static tn_status stage_by_work(stager *s, tn_split_work *work, int64_t n_stages) {
   balance b = {.s = s, .work = work, .n = s->f->n};
   if (n_stages > STAGE_MAX)
-    return tn_fail(s->ctx, TN_LIMIT, (tn_loc){.kind = "option", .name = "stages"}, "more than %d stages", STAGE_MAX);
+    return tn_fail(s->ctx, TN_LIMIT, (tn_loc){.kind = "option", .name = "--stages"}, "more than %d stages", STAGE_MAX);
   TN_TRY(balance_check_sizes(&b));
   balance_work(&b);
   balance_bytes(&b);

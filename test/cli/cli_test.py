@@ -206,6 +206,34 @@ class Tools(unittest.TestCase):
         self.assertRegex(tenon("info", EXAMPLE)[0], r"(?m)^opset +ai\.onnx 17$")
         self.assertEqual(json.loads(tenon("info", EXAMPLE, "--json")[0])["ir_version"], 8)
 
+    def test_info_lists_inputs_and_outputs(self):
+        out = tenon("info", EXAMPLE)[0]
+        for line in ["input        image: f32[batch,3,height,width]", "input        tokens: i64[batch,length]",
+                     "output       scores: f32[batch,10]", "output       mask: f32[batch,1,?,?]"]:
+            self.assertIn(line + "\n", out)
+        read = json.loads(tenon("info", "--json", EXAMPLE)[0])
+        self.assertEqual(read["inputs"], {"image": "f32[batch,3,height,width]", "tokens": "i64[batch,length]"})
+        self.assertEqual(list(read["outputs"]), ["scores", "states", "mask"])
+
+    def test_cost_tells_long_formulas_by_kind(self):
+        dims = ["--dim", "batch=1,height=64,width=64,length=8"]
+        short, long = tenon("cost", EXAMPLE, *dims)[0], tenon("cost", "--long", EXAMPLE, *dims)[0]
+        whole = json.loads(tenon("cost", "--json", EXAMPLE, *dims)[0])["live_bytes"]
+        line = re.search(r"(?m)^largest live bytes: max of (\d+) sums \(--long\) = (\d+)$", short)
+        self.assertEqual(int(line.group(2)), whole["value"])
+        self.assertIn(f"largest live bytes: {whole['formula']} = {whole['value']}\n", long)
+        self.assertLess(max(map(len, short.splitlines())), 1000)
+
+    def test_messages_name_the_option(self):
+        for args, text in [(["cost", EXAMPLE, "--vary", "Q", "--max-memory", "1GiB"], "option '--vary'"),
+                           (["cost", EXAMPLE, "--dim", "Q=1"], "option '--dim'"),
+                           (["split", EXAMPLE, "--stages", "2"], "option '--stages'"),
+                           (["split", EXAMPLE, "--mode", "x"], "option '--mode'"),
+                           (["split", EXAMPLE, "--force-dynamic", "x"], "option '--force-dynamic'"),
+                           (["split", EXAMPLE, "--exclude-engine", "x"], "option '--exclude-engine'"),
+                           (["infer", EXAMPLE, "--assume", "batch < 0"], "option '--assume'")]:
+            self.assertIn(f"tenon: error: {EXAMPLE}: {text}: ", tenon(*args, status=3)[1])
+
     def test_infer(self):
         self.assertIn("tokens: i64[batch,length]", tenon("infer", EXAMPLE)[0])
         values = json.loads(tenon("infer", EXAMPLE, "--json")[0])["values"]
