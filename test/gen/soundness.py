@@ -462,10 +462,12 @@ def child(numbers, args, shared, out):
         for n in numbers:
             shared[:8] = struct.pack("q", n)
             signal.setitimer(signal.ITIMER_PROF, 10)
+            signal.setitimer(signal.ITIMER_REAL, 60)  # what waits for a thread that is gone takes no processor time
             found = check(args.seed, n, counts)
             counts["graphs"] += 1
             if found:
                 signal.setitimer(signal.ITIMER_PROF, 120)
+                signal.setitimer(signal.ITIMER_REAL, 600)
                 put([n, found[2].kind, list(found[2].key()), said(n, *found, args)])
             put([n, "counts", None, dict(counts)])
             counts.clear()
