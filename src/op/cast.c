@@ -35,6 +35,13 @@ static tn_elem cast_fraction(tn_rule *r, tn_dtype d, const tn_elem *in) {
   return fits ? *in : (tn_elem){0};
 }
 
+/* May it, as far as is known, pass what any float holds exactly? Sizes do not; numbers that stand for "to the end" do. */
+static bool cast_is_huge(tn_rule *r, tn_sym s) {
+  const int64_t limit = INT64_C(1) << 53;
+  const tn_interval b = tn_sym_bounds(r->syms, s);
+  return (b.lo != INT64_MIN && b.lo < -limit) || (b.hi != INT64_MAX && b.hi > limit);
+}
+
 /* Content: an integer stays the integer in every type that surely holds it. How the short floats round and saturate is
  * left to the evaluation. */
 static tn_elem cast_elem(tn_rule *r, const tn_elem *in) {
@@ -43,7 +50,8 @@ static tn_elem cast_elem(tn_rule *r, const tn_elem *in) {
   if (tn_dtype_is_float(d) && tn_dtype_bits(d) < 16) return (tn_elem){0};
   if (in->kind == TN_ELEM_SYM && !tn_sym_is_int(in->sym)) {
     if (d == TN_BOOL) return tn_elem_sym(tn_sym_ne(r->syms, in->sym, tn_sym_int(r->syms, 0)));
-    const bool wide = d == TN_I64 || d == TN_I32 || d == TN_F32 || d == TN_F64;
+    const bool is_float = d == TN_F32 || d == TN_F64;
+    const bool wide = d == TN_I64 || d == TN_I32 || (is_float && !cast_is_huge(r, in->sym));
     const bool leaves = r->in[0]->dtype == TN_F32 && d != TN_F32;
     return wide && (!leaves || tn_elem_fits(r, TN_F32, in->sym, 24)) ? *in : (tn_elem){0};
   }

@@ -1,8 +1,9 @@
 """Elements of small tensors go through every operator that shape arithmetic is made of. `%n` is the shape of an input
 [a, b, 3]; what is expected is worked by hand."""
+import json
 import sys
 
-from _infer import content, infer, main
+from _infer import content, graph, infer, main, tenon
 
 SHAPE = "%n = shape(%x)\n"
 
@@ -85,6 +86,15 @@ def test_range():
 def test_constant_of_shape():
     expect("%v = constant_of_shape($[2]) {value = dense(i64[1]: 5)}", 5, 5)
     expect("%k = gather(%n, $[2])\n%v = constant_of_shape(%k) {value = dense(i64[1]: 5)}", 5, 5, 5)
+
+
+def test_cast_of_ends():
+    """-2^63 + 1 is -2^63 as a float."""
+    for to in ("f32", "f64"):
+        text = graph("x: f32[a,b,3]", SHAPE + "%c = equal(%n, $[4, 4, 4])\n%e = where(%c, $[-9223372036854775807], %n)\n%v = cast(%e) {to = " + to + "}")
+        values = json.loads(tenon("infer", "--json", "--elements", text=text)[0])["values"]
+        assert values["e"]["elements"] == ["select(a == 4, -9223372036854775807, a)", "select(b == 4, -9223372036854775807, b)", 3]
+        assert values["v"]["elements"] == [None, None, {"float": 3}], values["v"]
 
 
 def test_where():
