@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Time of every operator at an input of about 1 MiB: Tenon's general engine against ONNX Runtime, one thread, in one run.
 
-    bench/operators.py TENON [--rounds 3] [--repeat 5] [--only WORD] [--limit 5] [--json]
+    bench/operators.py TENON [--rounds 3] [--repeat 20] [--only WORD] [--limit 5] [--json] [--busy]
 
-Each case is a model of one node. Both sides run in turns; a figure is the least over rounds of the mean time per run that
-the side's own profiler gives for the nodes, graph optimisation off. Cases above the limit are named at the end, with the
-reason where one is known; the exit status is 1 when one has none."""
+Each case is a model of one node, or of few where an operand is no tensor. Both sides run in turns; a figure is the least
+time of a run, as the side's own profiler gives it for the nodes, graph optimisation off. Cases above the limit are named at
+the end, with the reason where one is known. On a busy machine, --busy takes the processor time of whole calls instead. The exit status is 1 when one has none, and when an operator that `tenon ops`
+lists has neither a case nor a reason."""
 # needs: numpy onnx onnxruntime
 import argparse
 import json
@@ -13,6 +14,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 
 import numpy as np
 import onnx
@@ -29,14 +31,23 @@ REASONS = {
     "QLinearConcat ms": CHAIN, "QLinearAdd ms": CHAIN, "QLinearMul ms": CHAIN, "QLinearSigmoid ms": CHAIN, "QLinearLeakyRelu ms": CHAIN,
     "QLinearGlobalAveragePool ms": CHAIN,
     "NhwcMaxPool ms": "transposed to channels first and back",
-    "AffineGrid": DOUBLE, "DeformConv": DOUBLE, "RoiAlign": DOUBLE, "MeanVarianceNormalization": DOUBLE, "Erf": DOUBLE,
+    "DeformConv": DOUBLE, "RoiAlign": DOUBLE, "MeanVarianceNormalization": DOUBLE, "Erf": DOUBLE,
     "ArrayFeatureExtractor": "element by element",
     "OneHotEncoder": "a search for each element",
     "LabelEncoder": "a search for each element",
+    "OptionalHasElement": "the optional holds a copy",
     "Cast f32 to string": "the shortest digits that read back the same; ONNX Runtime prints eight",
     "Upsample": "the general loop of Resize, for every mode and layout",
     "Hardmax axis 0": "line by line across memory",
     "DynamicQuantizeLinear": "compiled for any CPU",
+}
+# Operators without a case: name -> why.
+WITHOUT = {
+    "If": "the time is that of its bodies", "Loop": "the time is that of its body", "Scan": "the time is that of its body",
+    "SequenceMap": "the time is that of its body", "Gradient": "becomes other operators when the model is read",
+    "Constant": "is data of the program", "SequenceEmpty": "makes nothing",
+    "CastMap": "its input is a map", "DictVectorizer": "its input is a map",
+    "ImageDecoder": "the time is that of the system's library",
 }
 
 
@@ -48,6 +59,11 @@ def case(op, inputs, label="", outputs=1, constants=(), domain="", opset=21, ver
 
 def ms(op, inputs, label="", **rest):
     case(op, inputs, ("ms " + label).strip(), domain="com.microsoft", **rest)
+
+
+def graph(op, text, *inputs, opset=21):
+    """A model of several nodes, as onnx.parser reads it; x0, x1, ... are the inputs."""
+    cases.append({"name": op, "op": op, "inputs": list(inputs), "constants": (), "domain": "", "text": '<ir_version: 10, opset_import: ["": %d]> g %s' % (opset, text)})
 
 
 def real(*shape):
@@ -78,6 +94,7 @@ def elementwise():
         case(op, [unit(512, 512)])
     case("Acosh", [unit(512, 512) + 1])
     case("Swish", [x], opset=24)
+    case("SwiGLU", [x, x], opset=28)
     for op in "Relu Sigmoid Tanh Exp Sqrt".split():
         case(op, [np.abs(real(1024, 512)).astype("f2")], "f16")
     case("Not", [ints(0, 2, (1024, 1024), "?")])
@@ -265,12 +282,25 @@ def movement():
     case("OneHot", [ints(0, 128, (2048,)), scalar(128, "i8"), F32(0, 1)])
     case("EyeLike", [x])
     case("Trilu", [x])
+    case("Scatter", [x, np.tile(rng.permutation(512), (512, 1)).astype("i8"), x], opset=10, axis=1)
     case("Compress", [x, ints(0, 2, (512,), "?")], axis=0)
     case("Compress", [x, ints(0, 2, (512,), "?")], "columns", axis=1)
     case("Range", [scalar(0, "i8"), scalar(131072, "i8"), scalar(1, "i8")])
     case("ConstantOfShape", [I64(512, 512)])
     case("Shape", [x])
+    case("Size", [x])
     case("SequenceConstruct", [x, x])
+    plane = "float[512,512]"
+    two = "(%s x0, %s x1, int64 x2) => " % (plane, plane)
+    graph("SequenceAt", two + "(%s y) { s = SequenceConstruct(x0, x1) y = SequenceAt(s, x2) }" % plane, x, x, scalar(1, "i8"))
+    graph("SequenceInsert", two + "(seq(%s) y) { s = SequenceConstruct(x0, x1) y = SequenceInsert(s, x0, x2) }" % plane, x, x, scalar(1, "i8"))
+    graph("SequenceErase", two + "(seq(%s) y) { s = SequenceConstruct(x0, x1) y = SequenceErase(s, x2) }" % plane, x, x, scalar(1, "i8"))
+    graph("SequenceLength", "(%s x0) => (int64 y) { s = SequenceConstruct(x0, x0) y = SequenceLength(s) }" % plane, x)
+    graph("ConcatFromSequence", "(%s x0) => (float[A,B] y) { s = SequenceConstruct(x0, x0) y = ConcatFromSequence <axis = 1> (s) }" % plane, x)
+    graph("SplitToSequence", "(%s x0) => (seq(float[A,B]) y) { y = SplitToSequence <axis = 0> (x0) }" % plane, x)
+    graph("Optional", "(%s x0) => (optional(%s) y) { y = Optional(x0) }" % (plane, plane), x)
+    graph("OptionalGetElement", "(%s x0) => (%s y) { s = Optional(x0) y = OptionalGetElement(s) }" % (plane, plane), x)
+    graph("OptionalHasElement", "(%s x0) => (bool y) { s = Optional(x0) y = OptionalHasElement(s) }" % plane, x)
     case("QuantizeLinear", [x, scalar(0.1), scalar(3, "u1")])
     case("QuantizeLinear", [x, unit(512), ints(0, 9, (512,), "u1")], "by column", axis=1)
     case("DequantizeLinear", [ints(0, 255, (1024, 1024), "u1"), scalar(0.1), scalar(3, "u1")])
@@ -343,12 +373,73 @@ def microsoft():
     ml("ArrayFeatureExtractor", [x, ints(0, 512, (256,))])
     ml("OneHotEncoder", [ints(0, 8, (32768,))], cats_int64s=list(range(8)))
     ml("LabelEncoder", [ints(0, 100, (131072,))], keys_int64s=list(range(100)), values_floats=[float(i) for i in range(100)])
+    ml("CategoryMapper", [ints(0, 8, (131072,))], cats_int64s=list(range(8)), cats_strings=list("abcdefgh"))
+    ml("FeatureVectorizer", [real(512, 256), real(512, 256)], inputdimensions=[256, 256])
+    ml("ZipMap", [real(4096, 8)], classlabels_int64s=list(range(8)))
+    table = real(16384, 16)
+    vectors = dict(kernel_type="RBF", kernel_params=[0.1, 0.0, 3.0], support_vectors=real(64 * 16).tolist())
+    ml("SVMRegressor", [table], coefficients=real(64).tolist(), n_supports=64, rho=[0.5], **vectors)
+    ml("SVMClassifier", [table], outputs=2, coefficients=real(64).tolist(), vectors_per_class=[32, 32], classlabels_ints=[0, 1], rho=[0.5], **vectors)
+    ml("TreeEnsembleRegressor", [table], n_targets=1, **trees("target"))
+    ml("TreeEnsembleClassifier", [table], outputs=2, classlabels_int64s=[0], **trees("class"))
+    case("TreeEnsemble", [table], domain="ai.onnx.ml", version=5, n_targets=1, **new_trees())
+    b, s, z = ints(0, 255, (1024, 1024), "u1"), scalar(0.1), scalar(3, "u1")
+    ms("QuantizeLinear", [x, s, z])
+    ms("DequantizeLinear", [b, s, z])
+    ms("TransposeMatMul", [real(512, 512), real(512, 512)], transB=1)
+    ms("SimplifiedLayerNormalization", [x, g], constants=(1,))
+    words = np.array(["word %d of many" % (i % 1000) for i in range(16384)], dtype=object)
+    ms("Tokenizer", [words], mark=0, mincharnum=1, pad_value="", separators=[" "])
+
+
+def training():
+    x, tensors = real(512, 512), dict(domain="ai.onnx.preview.training", version=1)
+    rate, count = scalar(0.1), scalar(3, "i8")
+    case("Adagrad", [rate, count, x, x, np.abs(x)], outputs=2, **tensors)
+    case("Momentum", [rate, count, x, x, x], outputs=2, alpha=0.9, beta=1.0, mode="standard", norm_coefficient=0.0, **tensors)
+    case("Adam", [rate, count, x, x, x, np.abs(x)], outputs=3, **tensors)
+    q = real(1, 8, 256, 64)
+    case("FlexAttention", [q, q, q], domain="ai.onnx.preview", opset=26, version=1)
+
+
+DEPTH, TREES = 6, 100  # complete trees
+INNER = 2**(DEPTH - 1) - 1  # nodes with children
+
+
+def trees(prefix):
+    """Attributes of the forms before TreeEnsemble: node n has the children 2 n + 1 and 2 n + 2."""
+    nodes = [(t, n) for t in range(TREES) for n in range(2**DEPTH - 1)]
+    leaves = [(t, n) for t, n in nodes if n >= INNER]
+    inner = lambda n: n < INNER
+    return {"nodes_treeids": [t for t, _ in nodes], "nodes_nodeids": [n for _, n in nodes],
+            "nodes_featureids": [int(v) for v in rng.integers(0, 16, len(nodes))], "nodes_values": real(len(nodes)).tolist(),
+            "nodes_modes": ["BRANCH_LEQ" if inner(n) else "LEAF" for _, n in nodes],
+            "nodes_truenodeids": [2 * n + 1 if inner(n) else 0 for _, n in nodes],
+            "nodes_falsenodeids": [2 * n + 2 if inner(n) else 0 for _, n in nodes],
+            prefix + "_treeids": [t for t, _ in leaves], prefix + "_nodeids": [n for _, n in leaves],
+            prefix + "_ids": [0] * len(leaves), prefix + "_weights": real(len(leaves)).tolist()}
+
+
+def new_trees():
+    each, leaf = 2**(DEPTH - 1) - 1, lambda n: n >= 2**(DEPTH - 2) - 1  # nodes of a tree; those whose children are leaves
+    nodes = [(t, n) for t in range(TREES) for n in range(each)]
+    child = lambda t, n, side: t * 2**(DEPTH - 1) + 2 * (n - 2**(DEPTH - 2) + 1) + side if leaf(n) else t * each + 2 * n + 1 + side
+    kept = lambda values, kind: helper.make_tensor("t", kind, [len(values)], values)
+    n_leaves = TREES * 2**(DEPTH - 1)
+    return {"nodes_featureids": [int(v) for v in rng.integers(0, 16, len(nodes))], "nodes_modes": kept([0] * len(nodes), TensorProto.UINT8),
+            "nodes_splits": kept(real(len(nodes)).tolist(), TensorProto.FLOAT),
+            "nodes_trueleafs": [int(leaf(n)) for _, n in nodes], "nodes_falseleafs": [int(leaf(n)) for _, n in nodes],
+            "nodes_truenodeids": [child(t, n, 0) for t, n in nodes], "nodes_falsenodeids": [child(t, n, 1) for t, n in nodes],
+            "leaf_targetids": [0] * n_leaves, "leaf_weights": kept(real(n_leaves).tolist(), TensorProto.FLOAT),
+            "tree_roots": [t * each for t in range(TREES)]}
 
 
 def model_of(c):
     names = ["x%d" % i if a is not None else "" for i, a in enumerate(c["inputs"])]
     kind = lambda a: TensorProto.STRING if a.dtype == object else helper.np_dtype_to_tensor_dtype(a.dtype)
     fed = {names[i]: a for i, a in enumerate(c["inputs"]) if a is not None and i not in c["constants"]}
+    if "text" in c:
+        return onnx.parser.parse_model(c["text"]).SerializeToString(), fed
     node = helper.make_node(c["op"], names, ["y%d" % i for i in range(c["outputs"])], domain=c["domain"], **c["attrs"])
     graph = helper.make_graph([node], "g", [helper.make_tensor_value_info(n, kind(a), a.shape) for n, a in fed.items()],
                               [helper.make_empty_tensor_value_info("y%d" % i) for i in range(c["outputs"])],
@@ -360,8 +451,9 @@ def model_of(c):
 
 
 def tenon(program, model, fed, folder, repeat):
-    """Microseconds of all nodes in one run."""
-    command = [program, "run", model, "--threads", "1", "--repeat", str(repeat), "--profile", "--json"]
+    """Microseconds of all nodes in the fastest run."""
+    trace = os.path.join(folder, "trace.json")
+    command = [program, "run", model, "--threads", "1", "--repeat", str(repeat), "--trace", trace, "--json"]
     for name, a in fed.items():
         path = os.path.join(folder, name + ".npy")
         if not os.path.exists(path):
@@ -370,14 +462,25 @@ def tenon(program, model, fed, folder, repeat):
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
         raise RuntimeError((done.stderr or done.stdout).strip().splitlines()[-1])
-    return sum(row["ns"] / row["calls"] for row in json.loads(done.stdout)["profile"]) / 1e3
+    with open(trace) as file:
+        events = json.load(file)["traceEvents"]
+    runs = [[e["ts"], e["ts"] + e["dur"], 0] for e in events if e["cat"] == "run"]
+    for e in events:
+        if e["cat"] != "run":
+            next(r for r in runs if r[0] - 1 <= e["ts"] <= r[1] + 1)[2] += e["dur"]
+    return min(r[2] for r in runs)
 
 
-def onnxruntime(data, fed, folder, repeat):
+def session_options():
     options = ort.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 4
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    return options
+
+
+def onnxruntime(data, fed, folder, repeat):
+    options = session_options()
     options.enable_profiling, options.profile_file_prefix = True, os.path.join(folder, "ort")
     session = ort.InferenceSession(data, options, providers=["CPUExecutionProvider"])
     for _ in range(repeat + 1):
@@ -387,7 +490,41 @@ def onnxruntime(data, fed, folder, repeat):
     for event in events:
         if event.get("cat") == "Node" and event["name"].endswith("_kernel_time"):
             runs.setdefault(event["name"], []).append(event["dur"])
-    return sum(sum(durations[1:]) / max(1, len(durations) - 1) for durations in runs.values())
+    return min(map(sum, zip(*(durations[1:] for durations in runs.values()))), default=0)
+
+
+def least(call, repeat):
+    """Microseconds of processor time of the calling thread, the least of some calls."""
+    times = []
+    for _ in range(repeat + 1):
+        began = time.thread_time_ns()
+        call()
+        times.append(time.thread_time_ns() - began)
+    return min(times[1:]) / 1e3
+
+
+def tenon_busy(program, model, fed, folder, repeat):
+    if any(a.dtype == object for a in fed.values()):  # as the other side
+        return tenon(program, model, fed, folder, repeat)
+    import tenon as module
+    session = module.compile(model).session(threads=1)
+    for name, a in fed.items():
+        session.set_input(name, a)
+    return least(lambda: module._call(module._lib.tn_session_run, session._handle), repeat)
+
+
+def onnxruntime_busy(data, fed, folder, repeat):
+    if any(a.dtype == object for a in fed.values()):  # texts have no binding
+        return onnxruntime(data, fed, folder, repeat)
+    session = ort.InferenceSession(data, session_options(), providers=["CPUExecutionProvider"])
+    if any("tensor" != o.type.split("(")[0] for o in session.get_outputs()):  # sequences and maps have no binding
+        return least(lambda: session.run(None, fed), repeat)
+    binding = session.io_binding()
+    for name, a in fed.items():
+        binding.bind_ortvalue_input(name, ort.OrtValue.ortvalue_from_numpy(a))
+    for o in session.get_outputs():
+        binding.bind_output(o.name)
+    return least(lambda: session.run_with_iobinding(binding), repeat)
 
 
 def measure(options, c):
@@ -397,8 +534,9 @@ def measure(options, c):
         open(path, "wb").write(data)
         row = {"case": c["name"], "tenon_us": None, "onnxruntime_us": None, "note": ""}
         for _ in range(options.rounds):
-            for side, run in (("tenon_us", lambda: tenon(options.tenon, path, fed, folder, options.repeat)),
-                              ("onnxruntime_us", lambda: onnxruntime(data, fed, folder, options.repeat))):
+            ours = (lambda: tenon_busy(options.tenon, path, fed, folder, options.repeat)) if options.busy else lambda: tenon(options.tenon, path, fed, folder, options.repeat)
+            theirs = (lambda: onnxruntime_busy(data, fed, folder, options.repeat)) if options.busy else lambda: onnxruntime(data, fed, folder, options.repeat)
+            for side, run in (("tenon_us", ours), ("onnxruntime_us", theirs)):
                 if row["note"]:
                     break
                 try:
@@ -419,9 +557,15 @@ def main():
     parser.add_argument("--only", default="", help="cases whose name begins with this")
     parser.add_argument("--limit", type=float, default=5)
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--busy", action="store_true", help="processor time of whole calls")
     options = parser.parse_args()
-    for make in (elementwise, reductions, products, networks, movement, signals_and_text, microsoft):
+    folder = os.path.dirname(os.path.abspath(options.tenon))
+    os.environ.setdefault("TENON_LIB", os.path.join(folder, "libtenon.so"))
+    sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "python"))
+    for make in (elementwise, reductions, products, networks, movement, signals_and_text, microsoft, training):
         make()
+    listed = {line.split()[1] for line in subprocess.run([options.tenon, "ops"], capture_output=True, text=True, check=True).stdout.splitlines()}
+    missing = sorted(listed - {c["op"] for c in cases} - set(WITHOUT))
     rows = []
     for c in cases:
         if not c["name"].startswith(options.only):
@@ -436,11 +580,14 @@ def main():
         return
     both = [r for r in rows if not r["note"]]
     slow = [r for r in both if r["ratio"] > options.limit]
+    ratios = [r["ratio"] for r in both] or [0]
     print("%d cases on both sides, %d on one only; ratio: median %.2f, largest %.2f; above %g:" % (
-        len(both), len(rows) - len(both), np.median([r["ratio"] for r in both]), max(r["ratio"] for r in both), options.limit))
+        len(both), len(rows) - len(both), np.median(ratios), max(ratios), options.limit))
     for r in sorted(slow, key=lambda r: -r["ratio"]):
         print("  %-36s %7.2f  %s" % (r["case"], r["ratio"], REASONS.get(r["case"], "")))
-    sys.exit(1 if any(r["case"] not in REASONS for r in slow) else 0)
+    for op in missing:
+        print("%s has no case" % op)
+    sys.exit(1 if missing or any(r["case"] not in REASONS for r in slow) else 0)
 
 
 if __name__ == "__main__":

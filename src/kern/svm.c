@@ -1,8 +1,59 @@
-/* Probabilities of classes from those of pairs of classes: the second method of Wu, Lin and Weng (2004), with the
- * stopping rule of libsvm, whose numbers all implementations give. */
+/* Distances to support vectors. Probabilities of classes from those of pairs of classes: the second method of Wu, Lin
+ * and Weng (2004), with the stopping rule of libsvm, whose numbers all implementations give. */
 #include <math.h>
+#include <string.h>
 
 #include "kern/move.h"
+
+enum { SVM_LANES = 64 };
+
+typedef struct svm_space {
+  const float *x, *columns; /* columns: of the vectors, [n / SVM_LANES rounded up, width, SVM_LANES] */
+  float *y;
+  int64_t n, width;
+} svm_space;
+
+static void svm_distances(void *arg, int64_t begin, int64_t end, int worker) {
+  const svm_space *const s = arg;
+  (void)worker;
+  for (int64_t row = begin; row < end; row++)
+    for (int64_t first = 0; first < s->n; first += SVM_LANES) {
+      const float *const block = s->columns + first * s->width, *const x = s->x + row * s->width;
+      const int64_t n = s->n - first < SVM_LANES ? s->n - first : SVM_LANES;
+      float sums[SVM_LANES] = {0};
+      for (int64_t c = 0; c < s->width; c++)
+        for (int i = 0; i < SVM_LANES; i++) {
+          const float d = x[c] - block[c * SVM_LANES + i];
+          sums[i] += d * d;
+        }
+      memcpy(s->y + row * s->n + first, sums, (size_t)n * sizeof *sums);
+    }
+}
+
+TN_KERNEL(row_distances, TN_K_SIZES) {
+  TN_TRY(tn_k_same_type(k, 2, 1));
+  const tn_karg *const x = k->in[0], *const v = k->in[1];
+  if (x->dtype != TN_F32) return tn_k_no_dtype(k, 0);
+  if (x->rank != 2 || v->rank != 2 || x->dims[1] != v->dims[1])
+    return tn_k_fail(k, TN_MISMATCH, "the rows of x and of the vectors differ in length");
+  TN_TRY(tn_k_out(k, 0, 2, (const int64_t[]){x->dims[0], v->dims[0]}));
+  svm_space s = {.x = x->data, .y = k->out[0]->data, .n = v->dims[0], .width = x->dims[1]};
+  if (k->out[0]->count == 0) return TN_OK;
+  int64_t whole;
+  void *room;
+  if (!tn_mul_i64((s.n + SVM_LANES - 1) / SVM_LANES * SVM_LANES, s.width, &whole))
+    return tn_k_fail(k, TN_LIMIT, "too many vectors");
+  TN_TRY(tn_k_room(k, whole + 1, sizeof(float), &room));
+  float *const columns = room;
+  memset(columns, 0, (size_t)whole * sizeof *columns);
+  for (int64_t i = 0; i < v->count; i++) {
+    const int64_t vector = i / s.width, lane = vector % SVM_LANES;
+    columns[(vector - lane) * s.width + i % s.width * SVM_LANES + lane] = ((const float *)v->data)[i];
+  }
+  s.columns = columns;
+  tn_pool_for(k->pool, x->dims[0], 1 + 65536 / (whole + 1), svm_distances, &s);
+  return TN_OK;
+}
 
 typedef struct svm_job {
   const tn_karg *x;

@@ -87,6 +87,47 @@ TN_OP(pair_coupling){
     .doc = "the probabilities of classes from those of each pair of them",
 };
 
+/* --- row_distances: without a tensor of all differences --- */
+
+static tn_status svm_distances_shape(tn_rule *r) {
+  for (int i = 0; i < 2; i++) TN_TRY(tn_rule_need_rank(r, i, 2, 2));
+  if (!tn_rule_has_rank(r, 0) || !tn_rule_has_rank(r, 1)) return TN_OK;
+  TN_TRY(tn_rule_unify(r, r->in[0]->dims[1], r->in[1]->dims[1], "columns of x and of the vectors", 1, NULL));
+  tn_rule_set(r, 0, 2, (const tn_sym[]){r->in[0]->dims[0], r->in[1]->dims[0]});
+  return TN_OK;
+}
+
+static tn_status svm_distances_eval(tn_eval *e) {
+  const tn_lit *const x = e->in[0], *const v = e->in[1];
+  tn_lit *y;
+  if (x->rank != 2 || v->rank != 2 || x->dims[1] != v->dims[1])
+    return tn_eval_fail(e, TN_MISMATCH, "the rows of x and of the vectors differ in length");
+  TN_TRY(tn_eval_out(e, 0, x->dtype, 2, (const int64_t[]){x->dims[0], v->dims[0]}, &y));
+  for (int64_t i = 0; i < y->count; i++) {
+    const int64_t n = x->dims[1], row = i / v->dims[0] * n, vector = i % v->dims[0] * n;
+    double sum = 0;
+    for (int64_t c = 0; c < n; c++) {
+      const double d = tn_lit_f64(x, row + c) - tn_lit_f64(v, vector + c);
+      sum += d * d;
+    }
+    tn_store_f64(y->dtype, tn_lit_data(y), i, sum);
+  }
+  return TN_OK;
+}
+
+TN_OP(row_distances){
+    .name = "row_distances",
+    .in = {{"x", TN_SET(F32), "T", .rank = 2}, {"vectors", TN_SET(F32), "T", .rank = 2}},
+    .out = {{"y", TN_SET(F32), "T"}},
+    .type = tn_type_as_input,
+    .shape = svm_distances_shape,
+    .eval = svm_distances_eval,
+    .kernel = "row_distances",
+    .traits = TN_TRAIT_PURE,
+    .accuracy = {TN_ACC_REL, 1e-5},
+    .doc = "the square of the distance of every row of x to every vector",
+};
+
 /* --- import --- */
 
 /* The kernel of x with every support vector, [rows, vectors]. */
@@ -99,11 +140,7 @@ static tn_status svm_kernel(tn_import *im, tn_value *x, tn_value *vectors, tn_va
   const double coef0 = params && params->n > 1 ? params->floats[1] : 0;
   const double degree = params && params->n > 2 ? params->floats[2] : 0;
   if (tn_str_is(kind, "RBF")) {
-    tn_value *const d = tn_im2(im, "sub", tn_im2(im, "unsqueeze", x, tn_im_int(im, 1)), vectors);
-    tn_value *const in[2] = {d, tn_im_int(im, -1)};
-    tn_node *const sum = tn_import_node(im, "reduce_sum_square", in, 2, 1);
-    tn_import_set_int(sum, "keepdims", 0);
-    *out = tn_im1(im, "exp", tn_im2(im, "mul", sum->out[0], tn_im_float(im, -gamma)));
+    *out = tn_im1(im, "exp", tn_im2(im, "mul", tn_im2(im, "row_distances", x, vectors), tn_im_float(im, -gamma)));
     return TN_OK;
   }
   tn_value *const in[2] = {x, vectors};
@@ -301,7 +338,7 @@ static tn_status svm_classifier(tn_import *im) {
   tn_ml_post_kind post;
   svm_classes c = {0};
   bool has_shares = false;
-  tn_value *labels, *place, *scores;
+  tn_value *labels, *place = NULL, *scores = NULL;
   TN_TRY(tn_im_need(im, 1));
   TN_TRY(tn_ml_labels(im, "classlabels_ints", &labels, &c.n));
   TN_TRY(tn_ml_post_attr(im, &post));
