@@ -196,9 +196,22 @@ static bool poly_use_divisors(tn_poly *p) {
   return any;
 }
 
+static bool poly_is_quotient(tn_sym e) { return e->kind == TN_SYM_FLOORDIV || e->kind == TN_SYM_MOD; }
+
+/* Most sums have none, and are in normal form when they are merged. */
+static bool poly_has_quotients(const tn_poly *p) {
+  for (size_t i = 0; i < p->n; i++) {
+    const tn_sym m = p->at[i].mono;
+    if (poly_is_quotient(m)) return true;
+    for (uint32_t j = 0; m->kind == TN_SYM_MUL && j < m->n; j++)
+      if (poly_is_quotient(m->args[j])) return true;
+  }
+  return false;
+}
+
 void tn_poly_normalise(tn_poly *p) {
   tn_poly_merge(p);
-  if (p->overflow || p->n > TN_SYM_MAX_PAIRS) return;
+  if (p->overflow || p->n > TN_SYM_MAX_PAIRS || !poly_has_quotients(p)) return;
   if (poly_use_divisors(p)) {
     tn_poly_normalise(p); /* each time with smaller parts */
     return;
