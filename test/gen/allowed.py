@@ -143,7 +143,7 @@ refusal(("GatherND",), "batches differ", lambda n, r: True, "ONNX Runtime does n
 refusal(("CenterCropPad", "Expand"), "target size|negative", lambda n, r: True, "a negative size")
 
 failure(None, "Only N can be zero|Only first dimension|Invalid input shape", "pooling and convolution of no elements")
-failure(("Conv", "ConvTranspose", "Col2Im", "LayerNormalization", "GroupNormalization"), "Kernel size must be positive|output dimension is <= 0|must be at least 1, got 0|must be a positive multiple", "weights or results of no elements")
+failure(("Conv", "ConvTranspose", "Col2Im", "LayerNormalization", "RMSNormalization", "GroupNormalization"), "Kernel size must be positive|output dimension is <= 0|must be at least 1, got 0|must be a positive multiple", "weights or results of no elements")
 failure(("MaxPool", "AveragePool", "LpPool"), "padding values must be non-negative", "SAME with strides above the window")
 failure(("Resize",), "Scale value should be greater than 0", "a size of 0")
 failure(("Resize",), "Cannot scale 0", "nothing, under a policy that keeps the ratio of the sides")
