@@ -467,7 +467,8 @@ def tenon(program, model, fed, folder, repeat):
     runs = [[e["ts"], e["ts"] + e["dur"], 0] for e in events if e["cat"] == "run"]
     for e in events:
         if e["cat"] != "run":
-            next(r for r in runs if r[0] - 1 <= e["ts"] <= r[1] + 1)[2] += e["dur"]
+            middle = e["ts"] + e["dur"] / 2
+            min(runs, key=lambda r: max(r[0] - middle, middle - r[1]))[2] += e["dur"]
     return min(r[2] for r in runs)
 
 
