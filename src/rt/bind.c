@@ -319,9 +319,7 @@ tn_status tn_rt_enter(tn_rt_session *s, uint32_t region, tn_error *err) {
     TN_TRY(tn_rt_segment(s, s->p->regions[region].segment, err));
     TN_TRY(bind_check_params(s, region, err));
   }
-  TN_TRY(tn_rt_layout(s, region, err));
-  if (region == 0) TN_TRY(tn_rt_move_buffers(s, err));
-  return tn_rt_resolve(s, s->regions[region].entry, err);
+  return tn_rt_layout(s, region, err);
 }
 
 bool tn_rt_elements_changed(tn_rt_session *s) {
@@ -350,6 +348,8 @@ tn_status tn_rt_bind_main(tn_rt_session *s, tn_error *err) {
   tn_rt_recall(s);
   if (!s->recall) TN_TRY(bind_symbols_given(s, err));
   TN_TRY(tn_rt_enter(s, 0, err));
+  TN_TRY(tn_rt_move_buffers(s, err));
+  TN_TRY(tn_rt_resolve(s, s->regions[0].entry, err));
   if (s->recall)
     s->bind_hits++;
   else

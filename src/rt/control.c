@@ -1,4 +1,5 @@
-/* If, Loop, Scan and SequenceMap. Their regions run in memory of their own; results are copied to the step's outs. */
+/* If, Loop, Scan and SequenceMap. Results of their regions are made where they are wanted (rt/aim.c), or copied there.
+ */
 #include <inttypes.h>
 
 #include "rt/session.h"
@@ -10,6 +11,8 @@ typedef struct control { /* one run of a control step */
   const tn_pregion *body;
   tn_rt_region *state;
   tn_error *err;
+  uint32_t states, first; /* of a loop: how many, and which result is the first of them */
+  int64_t at, n;          /* iteration, from 0, and how many there are if none ends the loop; n < 0: not known */
 } control;
 
 #define control_fail(c, code, fmt, ...) tn_error_set((c)->err, (code), "%s: " fmt, (c)->step->label, __VA_ARGS__)
@@ -17,7 +20,7 @@ typedef struct control { /* one run of a control step */
 static control control_of(tn_rt_session *s, uint32_t step, uint32_t which, tn_error *err) {
   const tn_pstep *t = &s->p->steps[step];
   const uint32_t region = (uint32_t)s->p->operands[t->regions.first + which];
-  return (control){s, t, region, &s->p->regions[region], &s->regions[region], err};
+  return (control){s, t, region, &s->p->regions[region], &s->regions[region], err, 0, 0, 0, -1};
 }
 
 /* Operand i of a list, NULL when absent. */
@@ -56,10 +59,96 @@ static tn_status control_param(const control *c, uint32_t i, const tn_karg *src)
   return TN_OK;
 }
 
+static uint32_t control_result_value(const control *c, uint32_t i) {
+  return (uint32_t)c->s->p->operands[c->body->results.first + i];
+}
+
+/* The memory for the state that this iteration makes: not that of the one it reads. When it is known which iteration is
+ * the last, that one and every second before it write to the out. NULL when there is none. */
+static void *control_state_memory(const control *c, uint32_t i, const tn_karg *made, size_t bytes) {
+  const uint32_t param = i + (c->step->kind == TN_STEP_LOOP ? 2 : 0);
+  const void *const read = c->s->args[c->s->p->operands[c->body->params.first + param]].data;
+  tn_rt_item *const slot = c->state->states[param].slot;
+  const tn_karg *out = control_operand(c, c->step->out, i);
+  const bool has_out = c->n > 0 && out && out->kind == TN_KARG_TENSOR && out->data && out->dtype == made->dtype &&
+                       out->count == made->count && out->data != read;
+  if (has_out && ((c->n - 1 - c->at) & 1) == 0) return out->data;
+  tn_rt_block *block = &slot[c->n > 0 ? 0 : c->at & 1].block;
+  if (block->ptr && block->ptr == read) block = block == &slot[0].block ? &slot[1].block : &slot[0].block;
+  if (tn_rt_grow(c->s, block, bytes, 0)) return block->ptr;
+  c->s->denied_bytes = 0; /* it is copied */
+  return NULL;
+}
+
+static void control_aim_state(const control *c, uint32_t i) {
+  const uint32_t v = control_result_value(c, c->first + i), root = c->s->flow.root[v];
+  const tn_karg *made = &c->s->args[root];
+  size_t bytes = 0;
+  void *to = NULL;
+  if (!tn_rt_can_aim(c->s, c->region, v)) return;
+  if (made->count > 0 && tn_dtype_bytes(made->dtype, made->count, &bytes)) to = control_state_memory(c, i, made, bytes);
+  (void)tn_rt_aim(c->s, c->region, v, to, bytes);
+}
+
+/* Where element `at` of n of a stacked out is; NULL when it is not in one piece, or not known yet. */
+static char *control_element(const control *c, uint32_t i, const tn_karg *e, int64_t axis, int64_t at, int64_t n) {
+  const tn_karg *out = control_operand(c, c->step->out, i);
+  if (!out || out->kind != TN_KARG_TENSOR || !out->data || out->dtype != e->dtype || out->rank != e->rank + 1)
+    return NULL;
+  if (axis < 0) axis += out->rank;
+  const int bits = tn_dtype_bits(e->dtype);
+  if (axis != 0 || bits % 8 != 0 || e->dtype == TN_STR || out->dims[0] != n || at < 0 || at >= n) return NULL;
+  if (memcmp(out->dims + 1, e->dims, (size_t)e->rank * sizeof *e->dims) != 0) return NULL;
+  return (char *)out->data + at * e->count * (bits / 8);
+}
+
+static const tn_kattr *control_attr(const control *c, const char *name) {
+  const tn_rt_step *step = &c->s->steps[c->step - c->s->p->steps];
+  return tn_k_attr(&step->call, name);
+}
+
+/* Element i of an INTS attribute, 0 when it is absent or shorter. */
+static int64_t control_int(const control *c, const char *name, uint32_t i) {
+  const tn_kattr *a = control_attr(c, name);
+  return a && a->kind == TN_KATTR_INTS && i < a->n ? a->ints[i] : 0;
+}
+
+/* Which element of a stacked out this iteration makes. */
+static int64_t control_stack_at(const control *c, uint32_t i) {
+  return control_int(c, "scan_output_directions", i - c->states) ? c->n - 1 - c->at : c->at;
+}
+
+static void control_aim_element(const control *c, uint32_t i) {
+  const uint32_t v = control_result_value(c, c->first + i);
+  const tn_pvalue *x = &c->s->p->values[v];
+  const tn_karg *out = control_operand(c, c->step->out, i);
+  const bool is_scan = c->step->kind == TN_STEP_SCAN;
+  size_t bytes = 0;
+  void *to = NULL;
+  if (!tn_rt_can_aim(c->s, c->region, v)) return;
+  if (out && tn_rt_is_sized(x) && tn_rt_is_sized(&c->s->p->values[out - c->s->args]) && out->rank == x->rank + 1) {
+    const int64_t axis = is_scan ? control_int(c, "scan_output_axes", i - c->states) : 0;
+    const int64_t n = is_scan ? c->n : out->dims[0], at = is_scan ? control_stack_at(c, i) : c->at;
+    tn_karg e = {.dtype = (tn_dtype)x->dtype, .rank = x->rank, .count = c->s->args[c->s->flow.root[v]].count};
+    memcpy(e.dims, out->dims + 1, (size_t)e.rank * sizeof *e.dims); /* compared when the element is there */
+    const bool is_whole = n > 0 && out->count % n == 0 && out->count / n == e.count;
+    if (is_whole && tn_dtype_bytes(e.dtype, e.count, &bytes)) to = control_element(c, i, &e, axis, at, n);
+  }
+  (void)tn_rt_aim(c->s, c->region, v, to, bytes);
+}
+
+static void control_aim(const control *c) {
+  c->state->run = ++c->s->n_bodies;
+  for (uint32_t i = c->states; i < c->step->out.n; i++) control_aim_element(c, i);
+  for (uint32_t i = 0; i < c->states; i++) control_aim_state(c, i);
+}
+
 static tn_status control_body(const control *c) {
   TN_TRY(tn_rt_watch(c->s, c->err));
   tn_error *inner = tn_rt_inner_error(c->s);
-  const tn_status status = tn_rt_enter(c->s, c->region, inner);
+  tn_status status = tn_rt_enter(c->s, c->region, inner);
+  if (status == TN_OK && (c->step->kind == TN_STEP_LOOP || c->step->kind == TN_STEP_SCAN)) control_aim(c);
+  if (status == TN_OK) status = tn_rt_resolve(c->s, c->state->entry, inner);
   if (status != TN_OK) return control_fail(c, status, "%s", inner->text);
   return tn_rt_steps(c->s, c->region, c->err);
 }
@@ -155,6 +244,7 @@ static tn_status control_stack(const control *c, uint32_t i, const tn_karg *e, i
       memcmp(out->dims, dims, (size_t)out->rank * sizeof *dims) != 0)
     return control_fail(c, TN_MISMATCH, "result %u changes its shape from one iteration to the next", i);
   const int64_t inner = outer ? e->count / outer : 0;
+  if (e->count && control_element(c, i, e, axis, at, n) == e->data) return TN_OK;
   for (int64_t o = 0; o < outer; o++) tn_k_copy(e->dtype, out->data, (o * n + at) * inner, e->data, o * inner, inner);
   return TN_OK;
 }
@@ -193,14 +283,43 @@ static const tn_karg *control_state(const control *c, uint32_t param, int64_t at
   return at == 0 ? initial : &c->state->states[param].slot[(at - 1) & 1].arg;
 }
 
-static tn_status control_keep_state(const control *c, uint32_t param, uint32_t result, int64_t at) {
-  tn_rt_item *slot = &c->state->states[param].slot[at & 1];
-  const tn_karg *src = control_result(c, result);
-  if (!src) return control_fail(c, TN_MISMATCH, "result %u is missing", result);
-  return tn_rt_assign(c->s, &slot->arg, &slot->block, src, c->err);
+/* Will the result be where it is until the next iteration has ended? Where it was aimed, outside the loop, or when it
+ * is the state itself, which nothing else writes. */
+static bool control_stays(const control *c, uint32_t param, uint32_t value) {
+  const uint32_t root = c->s->flow.root[value];
+  const tn_pvalue *x = &c->s->p->values[root];
+  return x->region != c->region || x->store == TN_STORE_CONST || tn_rt_is_aimed(c->s, c->region, value) ||
+         (int32_t)root == c->s->p->operands[c->body->params.first + param];
 }
 
-static tn_status control_loop_iteration(const control *c, int64_t at, uint32_t states, bool *condition) {
+static tn_status control_keep_state(const control *c, uint32_t param, uint32_t result, int64_t at) {
+  tn_rt_state *state = &c->state->states[param];
+  tn_rt_item *slot = &state->slot[at & 1];
+  const tn_karg *src = control_result(c, result);
+  if (!src) return control_fail(c, TN_MISMATCH, "result %u is missing", result);
+  const uint32_t value = control_result_value(c, result), root = c->s->flow.root[value];
+  const bool is_plain = src->kind == TN_KARG_TENSOR && src->dtype != TN_STR && slot->arg.cap_items == 0;
+  if (is_plain && control_stays(c, param, value)) {
+    slot->arg = *src;
+    return TN_OK;
+  }
+  tn_rt_block *own = &c->s->blocks[root];
+  if (is_plain && c->s->p->values[root].store == TN_STORE_LATE && own->ptr && src->data == own->ptr) {
+    const tn_rt_block swapped = *own; /* the value takes what the state had two iterations ago */
+    *own = slot->block;
+    slot->block = swapped;
+    slot->arg = *src;
+    return TN_OK;
+  }
+  const tn_karg *read = &c->s->args[c->s->p->operands[c->body->params.first + param]];
+  const bool is_read =
+      slot->block.ptr && read->data == slot->block.ptr; /* another state may be made of what was read */
+  return tn_rt_assign(c->s, &slot->arg, is_read ? &state->slot[!(at & 1)].block : &slot->block, src, c->err);
+}
+
+static tn_status control_loop_iteration(const control *c, bool *condition) {
+  const int64_t at = c->at;
+  const uint32_t states = c->states;
   tn_karg scalar = {.kind = TN_KARG_TENSOR, .dtype = TN_I64, .count = 1, .data = &c->state->iteration};
   c->state->iteration = at;
   c->state->condition = *condition;
@@ -234,25 +353,16 @@ static tn_status control_loop_end(const control *c, int64_t n, uint32_t states) 
 }
 
 static tn_status control_loop(tn_rt_session *s, uint32_t step, tn_error *err) {
-  const control c = control_of(s, step, 0, err);
-  const uint32_t states = c.step->in.n - 2;
-  int64_t trips = INT64_MAX, condition = 1, n = 0;
+  control c = control_of(s, step, 0, err);
+  int64_t trips = INT64_MAX, condition = 1;
+  c.states = c.step->in.n - 2;
+  c.first = 1;
   if (control_in(&c, 0)) TN_TRY(control_scalar(&c, control_in(&c, 0), "trip count", &trips));
   if (control_in(&c, 1)) TN_TRY(control_scalar(&c, control_in(&c, 1), "condition", &condition));
   bool go_on = condition != 0;
-  for (; n < trips && go_on; n++) TN_TRY(control_loop_iteration(&c, n, states, &go_on));
-  return control_loop_end(&c, n, states);
-}
-
-static const tn_kattr *control_attr(const control *c, const char *name) {
-  const tn_rt_step *step = &c->s->steps[c->step - c->s->p->steps];
-  return tn_k_attr(&step->call, name);
-}
-
-/* Element i of an INTS attribute, 0 when it is absent or shorter. */
-static int64_t control_int(const control *c, const char *name, uint32_t i) {
-  const tn_kattr *a = control_attr(c, name);
-  return a && a->kind == TN_KATTR_INTS && i < a->n ? a->ints[i] : 0;
+  if (trips < INT64_MAX) c.n = trips;
+  for (; c.at < trips && go_on; c.at++) TN_TRY(control_loop_iteration(&c, &go_on));
+  return control_loop_end(&c, c.at, c.states);
 }
 
 static tn_status control_scan_axis(const control *c, uint32_t i, const tn_karg *in, int *out_axis, int64_t *length) {
@@ -293,21 +403,22 @@ static tn_status control_slice(const control *c, uint32_t param, uint32_t i, con
   return control_param(c, param, &slice);
 }
 
-static tn_status control_scan_iteration(const control *c, int64_t at, int64_t n, uint32_t states) {
+static tn_status control_scan_iteration(const control *c) {
+  const int64_t at = c->at, n = c->n;
+  const uint32_t states = c->states;
   for (uint32_t i = 0; i < states; i++) TN_TRY(control_param(c, i, control_state(c, i, at, control_in(c, i))));
   for (uint32_t i = states; i < c->step->in.n; i++) TN_TRY(control_slice(c, i, i - states, control_in(c, i), at));
   TN_TRY(control_body(c));
   for (uint32_t i = 0; i < states; i++) TN_TRY(control_keep_state(c, i, i, at));
   for (uint32_t i = states; i < c->step->out.n; i++) {
     const int64_t axis = control_int(c, "scan_output_axes", i - states);
-    const int64_t place = control_int(c, "scan_output_directions", i - states) ? n - 1 - at : at;
-    TN_TRY(control_stack(c, i, control_result(c, i), axis, place, n, at == 0));
+    TN_TRY(control_stack(c, i, control_result(c, i), axis, control_stack_at(c, i), n, at == 0));
   }
   return TN_OK;
 }
 
 static tn_status control_scan(tn_rt_session *s, uint32_t step, tn_error *err) {
-  const control c = control_of(s, step, 0, err);
+  control c = control_of(s, step, 0, err);
   const tn_kattr *scans = control_attr(&c, "num_scan_inputs");
   if (!scans || scans->i < 1 || scans->i > c.step->in.n)
     return control_fail(&c, TN_INVALID, "%s is missing", "num_scan_inputs");
@@ -316,7 +427,9 @@ static tn_status control_scan(tn_rt_session *s, uint32_t step, tn_error *err) {
   int axis;
   for (uint32_t i = states; i < c.step->in.n; i++)
     TN_TRY(control_scan_axis(&c, i - states, control_in(&c, i), &axis, &n));
-  for (int64_t at = 0; at < n; at++) TN_TRY(control_scan_iteration(&c, at, n, states));
+  c.states = states;
+  c.n = n;
+  for (; c.at < n; c.at++) TN_TRY(control_scan_iteration(&c));
   for (uint32_t i = 0; i < states && i < c.step->out.n; i++)
     TN_TRY(control_copy_out(&c, i, control_state(&c, i, n, control_in(&c, i))));
   for (uint32_t i = states; n == 0 && i < c.step->out.n; i++)

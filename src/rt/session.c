@@ -64,6 +64,8 @@ static void session_layout(tn_rt_session *s, carver *c, session_sizes *z) {
   SESSION_ARRAY(events, z->events);
   SESSION_ARRAY(joins, p->n_steps);
   SESSION_ARRAY(parts, p->n_operands);
+  SESSION_ARRAY(aims, p->n_buffers);
+  SESSION_ARRAY(next_in_buffer, p->n_values);
   SESSION_ARRAY(intervals, p->n_buffers);
   SESSION_ARRAY(buffer_base, p->n_buffers);
   SESSION_ARRAY(user_outputs, p->n_outputs);
@@ -362,6 +364,7 @@ static tn_status session_fill(tn_rt_session *s, const tn_rt_options *o, tn_error
   TN_TRY(session_check_sizes(s, err));
   session_events(s);
   session_joins(s);
+  tn_rt_aims_init(s);
   return session_buffers(s, err);
 }
 

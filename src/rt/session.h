@@ -32,6 +32,7 @@ typedef struct tn_rt_region {
   tn_pspan entry;         /* session->events: SHAPE and VIEW values that exist from the entry, in order */
   tn_pspan joins;         /* session->joins: steps that find operands in their out, the last first */
   tn_rt_state *states;    /* one per parameter */
+  uint64_t run;           /* number of the body's run at hand, of all bodies in all runs */
   int64_t iteration;      /* parameters of a loop */
   uint8_t condition;
 } tn_rt_region;
@@ -49,6 +50,12 @@ typedef struct tn_rt_step {
 typedef struct tn_rt_part { /* where an operand is in the buffer of the step's result */
   size_t at, bytes;
 } tn_rt_part;
+
+typedef struct tn_rt_aim_of { /* of a buffer */
+  uint32_t first;             /* 1 + a value in it, then next_in_buffer; 0: none */
+  bool is_movable;            /* all of them are of one region, and no strings */
+  uint64_t run;               /* the last run of a body for which it lay elsewhere */
+} tn_rt_aim_of;
 
 typedef struct tn_rt_chunks { /* bump memory that is emptied and filled again in the same order */
   tn_rt_block *at;
@@ -108,6 +115,9 @@ struct tn_rt_session {
   tn_rt_region *regions;
   tn_rt_state *states;
   uint32_t *events;
+  tn_rt_aim_of *aims;       /* by buffer */
+  uint32_t *next_in_buffer; /* value -> 1 + the next one in its buffer, or 0 */
+  uint64_t n_bodies;        /* runs of bodies so far */
   uint32_t *joins;
   tn_rt_part *parts;            /* by place in program->operands: of those that `joins` read */
   tn_interval_plan *intervals;  /* buffer -> lifetime, size, place */
@@ -165,7 +175,8 @@ TN_MUST_CHECK tn_status tn_rt_reserve(tn_rt_session *s, tn_karg *arg, tn_rt_bloc
 TN_MUST_CHECK tn_status tn_rt_segment(tn_rt_session *s, uint32_t segment, tn_error *err);
 TN_MUST_CHECK tn_status tn_rt_resolve(tn_rt_session *s, tn_pspan events, tn_error *err);
 TN_MUST_CHECK tn_status tn_rt_resolve_value(tn_rt_session *s, uint32_t value, tn_error *err);
-/* Parameters are set: runs the segment, checks the parameters, lays out the buffers, resolves what exists at entry. */
+/* Parameters are set: runs the segment, checks the parameters, lays out the buffers. What exists at entry is to be
+ * resolved then. */
 TN_MUST_CHECK tn_status tn_rt_enter(tn_rt_session *s, uint32_t region, tn_error *err);
 TN_MUST_CHECK tn_status tn_rt_bind_main(tn_rt_session *s, tn_error *err);
 bool tn_rt_elements_changed(tn_rt_session *s);
@@ -191,6 +202,15 @@ void tn_rt_move_buffers_back(tn_rt_session *s);
 /* After the layout of the main region, before anything that looks at addresses. */
 TN_MUST_CHECK tn_status tn_rt_move_buffers(tn_rt_session *s, tn_error *err);
 TN_MUST_CHECK tn_status tn_rt_copy_outputs(tn_rt_session *s, tn_error *err); /* after a run */
+
+/* aim.c: results of bodies made where they are wanted. */
+void tn_rt_aims_init(tn_rt_session *s);
+/* After tn_rt_enter: a result of the region is made at `to` if it has `bytes` and can be, else where its buffer lies.
+ * False when it is not, or is already made elsewhere for another result. */
+bool tn_rt_aim(tn_rt_session *s, uint32_t region, uint32_t value, void *to, size_t bytes);
+/* Has the result a buffer that may be moved, and was not in this run of the body? It must then be aimed. */
+bool tn_rt_can_aim(const tn_rt_session *s, uint32_t region, uint32_t value);
+bool tn_rt_is_aimed(const tn_rt_session *s, uint32_t region, uint32_t value);
 
 /* link.c: after a run linked outputs are copied; before the next one they become inputs. */
 TN_MUST_CHECK tn_status tn_rt_keep_links(tn_rt_session *s, tn_error *err);
