@@ -14,8 +14,8 @@
  * by any number of threads; a session, and a report, by one thread at a time. No function prints, exits or aborts.
  *
  * Every function that can fail returns a tn_status. Where it takes `tn_report **out_report`, passing non-NULL gives a
- * report of errors and warnings (also on success; release it); NULL asks for none. Sizes are in elements unless a name
- * says bytes. Tensors are contiguous, row-major, little-endian. */
+ * report of errors and warnings (also on success; release it), which is NULL when there is nothing to say; NULL asks
+ * for none. Sizes are in elements unless a name says bytes. Tensors are contiguous, row-major, little-endian. */
 #ifndef TENON_TENON_H
 #define TENON_TENON_H
 

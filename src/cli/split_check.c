@@ -248,7 +248,10 @@ static int check_draw(check_state *c, int64_t run, const tn_tensor **out_inputs,
     tn_report *report = NULL;
     tn_status s = tn_drawer_next(c->drawer, (uint64_t)((c->q->seed * 1000003 + run) * CHECK_TRIES + i), out_inputs,
                                  out_sizes, &report);
-    if (s == TN_OK) s = check_run_whole(c, *out_inputs, &report);
+    if (s == TN_OK) {
+      tn_report_release(report);
+      s = check_run_whole(c, *out_inputs, &report);
+    }
     if ((s != TN_MISMATCH && s != TN_INVALID) || i + 1 == CHECK_TRIES) return tn_cli_report(s, report);
     tn_report_release(report);
   }

@@ -59,6 +59,7 @@ static size_t report_size(size_t n, void (*get)(const void *arg, size_t i, tn_re
 }
 
 tn_report *tn_report_new(size_t n, void (*get)(const void *arg, size_t i, tn_report_row *out), const void *arg) {
+  if (n == 0) return NULL;
   const size_t bytes = report_size(n, get, arg);
   tn_report *r = tn_alloc(tn_allocator_system(), bytes);
   if (!r) return &report_oom;

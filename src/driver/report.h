@@ -13,8 +13,8 @@ typedef struct tn_report_row {
   const char *text, *full;
 } tn_report_row;
 
-/* Copies n rows, which `get` fills one at a time and may be asked for twice. When there is no memory for that: a report
- * that says so (never NULL). */
+/* Copies n rows, which `get` fills one at a time and may be asked for twice; NULL when n is 0. When there is no memory
+ * for that: a report that says so. */
 tn_report *tn_report_new(size_t n, void (*get)(const void *arg, size_t i, tn_report_row *out), const void *arg);
 /* *out_report (when asked for) := the error as one row, or an empty report when there is none. Returns err->status. */
 tn_status tn_report_error(tn_report **out_report, const tn_error *err);
