@@ -51,8 +51,8 @@ bool tn_type_const_dims(const tn_type *t, int64_t *out_dims);     /* all dims co
 /* Number of elements as an expression (rank known). */
 tn_sym tn_type_count(tn_symtab *syms, const tn_type *t);
 int64_t tn_type_content_count(const tn_type *t); /* elements of content; 0 when content is NULL */
-/* What a claim says of the elements of a sequence or optional: they differ from each other, so that each dim is constant
- * or open. In the arena; NULL for NULL, and where claims are nested too deep. */
+/* What a claim says of the elements of a sequence or optional: they differ from each other, so that each dim is
+ * constant or open. In the arena; NULL for NULL, and where claims are nested too deep. */
 const tn_type *tn_type_open_elem(tn_arena *a, const tn_type *elem);
 /* "f32[N,S//2,3]", "f32[*]" (rank unknown), "seq(f32[N])", "opt(...)", "?". */
 void tn_type_print(tn_symtab *syms, tn_text *out, const tn_type *t);

@@ -35,7 +35,8 @@ static tn_elem cast_fraction(tn_rule *r, tn_dtype d, const tn_elem *in) {
   return fits ? *in : (tn_elem){0};
 }
 
-/* May it, as far as is known, pass what any float holds exactly? Sizes do not; numbers that stand for "to the end" do. */
+/* May it, as far as is known, pass what any float holds exactly? Sizes do not; numbers that stand for "to the end" do.
+ */
 static bool cast_is_huge(tn_rule *r, tn_sym s) {
   const int64_t limit = INT64_C(1) << 53;
   const tn_interval b = tn_sym_bounds(r->syms, s);
