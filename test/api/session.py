@@ -58,7 +58,11 @@ with tempfile.TemporaryDirectory() as folder:
     tenon._call(lib.tn_session_set_output, s._handle, b"y", None, 0)
     assert s.run({"x": out})["y"].tolist() == [4, -1, 8, 12] and out.tolist() == [2, -1, 4, 6]
 
+    s.run({"x": np.zeros(1 << 16, "f4")})
+    large = s.stats()["total_bytes"]
+    assert s.run({"x": out}) and s.stats()["total_bytes"] == large  # memory stays for larger shapes to come
     lib.tn_session_trim(s._handle)
+    assert s.stats()["total_bytes"] < large / 4, (s.stats(), large)
     assert not lib.tn_session_output(s._handle, 0)
     assert s.run()["y"].tolist() == [4, -1, 8, 12]
 
@@ -71,6 +75,14 @@ with tempfile.TemporaryDirectory() as folder:
     assert [done for done, _ in steps] == [0, 1]
     lib.tn_session_set_progress(s._handle, _ffi.PROGRESS(), None)
     assert s.run()["y"].tolist() == [4, -1, 8, 12]
+
+    os.environ["TENON_SHRINK"] = "1"
+    shrinking = program.session(threads=1)
+    del os.environ["TENON_SHRINK"]
+    shrinking.run({"x": np.zeros(1 << 16, "f4")})
+    large = shrinking.stats()["total_bytes"]
+    assert shrinking.run({"x": out})["y"].tolist() == [4, -1, 8, 12]
+    assert shrinking.stats()["total_bytes"] < large / 4, (shrinking.stats(), large)
 
     options = _ffi.SessionOptions(size=ctypes.sizeof(_ffi.SessionOptions), threads=1, max_memory=1 << 20)
     handle = ctypes.c_void_p()
