@@ -152,7 +152,8 @@ static const char *decode_source(const tn_program *p, uint32_t i) {
 /* A constant in a source. */
 static tn_status decode_window(const decoder *d, const tn_program *p, const tn_pvalue *x, const void **out) {
   const tn_file *file = x->source <= p->n_files ? p->files[x->source - 1] : NULL;
-  const size_t element = (size_t)tn_dtype_bits((tn_dtype)x->dtype) / 8, align = element > 8 ? 8 : element;
+  const int bits = tn_dtype_valid(x->dtype) ? tn_dtype_bits((tn_dtype)x->dtype) : 0;
+  const size_t align = bits > 64 ? 8 : (size_t)bits / 8;
   if (!file || x->dtype == TN_STR || (align > 1 && x->offset % align != 0))
     return decode_fail(d, "the program file is damaged: constant '%s'", x->name ? x->name : "");
   if (x->offset > file->bytes.len || x->bytes > file->bytes.len - x->offset)
