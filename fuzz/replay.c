@@ -9,8 +9,10 @@
 #include <unistd.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
+__attribute__((weak)) size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed);
 
-enum { REPLAY_MUTANTS = 16, REPLAY_SECONDS = 10, REPLAY_MAX_FILES = 4096 };
+enum { REPLAY_MUTANTS = 16, REPLAY_SECONDS = 10, REPLAY_MAX_FILES = 4096, REPLAY_ROOM = 4096 };
 
 static uint64_t replay_random(uint64_t *state) {
   *state ^= *state << 13;
@@ -50,6 +52,17 @@ static size_t replay_mutate(uint8_t *data, size_t size, int mutant) {
   return size;
 }
 
+/* What libFuzzer gives to targets with a mutator of their own. */
+size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size) {
+  return replay_mutate(data, size < max_size ? size : max_size, 0);
+}
+
+/* Every other mutant is made by the target, where it can. */
+static size_t replay_mutant(uint8_t *data, size_t size, size_t max_size, int mutant) {
+  if (LLVMFuzzerCustomMutator && mutant % 2) return LLVMFuzzerCustomMutator(data, size, max_size, (unsigned)mutant);
+  return replay_mutate(data, size, mutant);
+}
+
 static void replay_file(const char *path) {
   FILE *const file = fopen(path, "rb");
   if (file == NULL) {
@@ -59,14 +72,14 @@ static void replay_file(const char *path) {
   struct stat info;
   if (fstat(fileno(file), &info) != 0 || info.st_size < 0) abort();
   size_t const size = (size_t)info.st_size;
-  uint8_t *const data = malloc(2 * size + 1);
+  uint8_t *const data = malloc(2 * size + REPLAY_ROOM);
   if (data == NULL) abort();
   if (fread(data, 1, size, file) != size) abort();
   fclose(file);
   replay_bytes(path, 0, data, size);
   for (int mutant = 1; mutant <= REPLAY_MUTANTS; mutant++) {
     memcpy(data + size, data, size);
-    replay_bytes(path, mutant, data + size, replay_mutate(data + size, size, mutant));
+    replay_bytes(path, mutant, data + size, replay_mutant(data + size, size, size + REPLAY_ROOM, mutant));
   }
   free(data);
 }

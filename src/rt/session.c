@@ -169,26 +169,6 @@ static void session_step(tn_rt_session *s, uint32_t i) {
   step->call.declared = (uint64_t)tn_k_int(&step->call, TN_STEP_DECLARED, 0);
 }
 
-/* All missing kernels in one sentence, as far as the buffer goes. */
-static tn_status session_kernels(tn_rt_session *s, tn_error *err) {
-  char text[900] = "";
-  size_t at = 0;
-  uint32_t missing = 0;
-  for (uint32_t i = 0; i < s->p->n_steps; i++) {
-    const tn_pstep *t = &s->p->steps[i];
-    if (t->kind != TN_STEP_KERNEL) continue;
-    s->steps[i].kernel = tn_kernel_find(t->kernel);
-    if (s->steps[i].kernel) continue;
-    missing++;
-    if (at + 1 >= sizeof text) continue;
-    const int n = snprintf(text + at, sizeof text - at, "%s%s: no kernel '%s'", at ? "; " : "", t->label, t->kernel);
-    at += n > 0 ? (size_t)n : 0;
-  }
-  if (missing == 0) return TN_OK;
-  if (at >= sizeof text) return tn_error_set(err, TN_UNSUPPORTED, "%s... (%u in all)", text, missing);
-  return tn_error_set(err, TN_UNSUPPORTED, "%s", text);
-}
-
 typedef struct session_operands {
   const tn_program *p;
   const tn_pstep *step;
@@ -214,6 +194,26 @@ static tn_status session_check_operands(const tn_rt_session *s, tn_error *err) {
     if (status != TN_OK) return tn_error_set(err, status, "%s: %s", t->label, inner.text);
   }
   return TN_OK;
+}
+
+/* All missing kernels in one sentence, as far as the buffer goes. */
+static tn_status session_kernels(tn_rt_session *s, tn_error *err) {
+  char text[900] = "";
+  size_t at = 0;
+  uint32_t missing = 0;
+  for (uint32_t i = 0; i < s->p->n_steps; i++) {
+    const tn_pstep *t = &s->p->steps[i];
+    if (t->kind != TN_STEP_KERNEL) continue;
+    s->steps[i].kernel = tn_kernel_find(t->kernel);
+    if (s->steps[i].kernel) continue;
+    missing++;
+    if (at + 1 >= sizeof text) continue;
+    const int n = snprintf(text + at, sizeof text - at, "%s%s: no kernel '%s'", at ? "; " : "", t->label, t->kernel);
+    at += n > 0 ? (size_t)n : 0;
+  }
+  if (missing == 0) return session_check_operands(s, err);
+  if (at >= sizeof text) return tn_error_set(err, TN_UNSUPPORTED, "%s... (%u in all)", text, missing);
+  return tn_error_set(err, TN_UNSUPPORTED, "%s", text);
 }
 
 static tn_status session_check_sizes(const tn_rt_session *s, tn_error *err) {
@@ -360,7 +360,6 @@ static tn_status session_fill(tn_rt_session *s, const tn_rt_options *o, tn_error
   for (uint32_t i = 0; i < s->p->n_attrs; i++) session_attr(s, i);
   for (uint32_t i = 0; i < s->p->n_steps; i++) session_step(s, i);
   TN_TRY(session_kernels(s, err));
-  TN_TRY(session_check_operands(s, err));
   TN_TRY(session_check_sizes(s, err));
   session_events(s);
   session_joins(s);
