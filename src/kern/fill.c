@@ -23,6 +23,8 @@ TN_KERNEL(constant_of_shape, TN_K_SIZES) {
   if (!tn_dtype_bytes(y->dtype, y->count, &bytes)) return tn_k_fail(k, TN_LIMIT, "too many elements");
   if (bytes) memset(y->data, 0, bytes);
   if (!value || y->count == 0) return TN_OK;
+  if (value->kind != TN_KATTR_TENSOR || value->tensor->dtype != y->dtype || value->tensor->count < 1)
+    return tn_k_fail(k, TN_INTERNAL, "attribute 'value' is no element of the output");
   /* Doubling copies: one element, then as many as are there already. */
   tn_copy_element(y->dtype, y->data, 0, value->tensor->data, 0);
   for (int64_t done = 1; done < y->count; done *= 2)

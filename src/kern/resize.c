@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "kern/move.h"
 #include "kern/shadow.h"
 
 enum { RESIZE_MAX_TAPS = 1 << 20 };
@@ -39,13 +40,14 @@ static tn_status resize_mode_read(tn_kcall *k, resize_mode *out) {
 
 /* Which axes scales, sizes and roi speak of. */
 static tn_status resize_axes(tn_kcall *k, int rank, int *n, int *axes) {
-  const tn_kattr *a = tn_k_attr(k, "axes");
+  int64_t n_given;
+  const int64_t *const given = tn_k_attr_ints(k, "axes", &n_given);
   *n = rank;
   for (int i = 0; i < rank; i++) axes[i] = i;
-  if (!a || a->n == 0) return TN_OK;
-  if (a->n > rank) return tn_k_fail(k, TN_INVALID, "attribute 'axes' has %lld entries", (long long)a->n);
-  *n = (int)a->n;
-  for (int i = 0; i < *n; i++) TN_TRY(tn_k_axis(k, a->ints[i], rank, &axes[i]));
+  if (!given) return TN_OK;
+  if (n_given > rank) return tn_k_fail(k, TN_INVALID, "attribute 'axes' has %lld entries", (long long)n_given);
+  *n = (int)n_given;
+  for (int i = 0; i < *n; i++) TN_TRY(tn_k_axis(k, given[i], rank, &axes[i]));
   return TN_OK;
 }
 

@@ -39,8 +39,10 @@ static tn_status rnn_acts(tn_kcall *k, rnn_shape *s) {
   const tn_kattr *names = tn_k_attr(k, "activations"), *alphas = tn_k_attr(k, "activation_alpha"),
                  *betas = tn_k_attr(k, "activation_beta");
   const int each = s->cell == RNN_LSTM ? 3 : s->cell == RNN_GRU ? 2 : 1;
-  const bool given = names && names->n > 0;
+  const bool given = names && names->kind == TN_KATTR_STRS && names->n > 0;
   int64_t next_alpha = 0, next_beta = 0;
+  if (alphas && alphas->kind != TN_KATTR_FLOATS) alphas = NULL;
+  if (betas && betas->kind != TN_KATTR_FLOATS) betas = NULL;
   if (given && names->n < each * s->directions)
     return tn_k_fail(k, TN_INVALID, "%lld activations, expected %d", (long long)names->n, each * s->directions);
   for (int d = 0; d < s->directions; d++)

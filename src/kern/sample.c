@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "kern/move.h"
 #include "kern/shadow.h"
 #include "kern/window.h"
 
@@ -398,9 +399,10 @@ static tn_status sample_max_roi_pool(tn_kcall *k) {
 
 static tn_status sample_max_roi_any(tn_kcall *k) { return tn_k_as(k, TN_F64, sample_max_roi_pool); }
 TN_KERNEL(max_roi_pool, TN_K_SIZES) {
-  const tn_kattr *a = tn_k_attr(k, "pooled_shape");
-  if (!a || a->n != 2) return tn_k_fail(k, TN_INVALID, "attribute 'pooled_shape' needs two entries");
-  TN_TRY(sample_roi_size(k, a->ints[0], a->ints[1]));
+  int64_t n;
+  const int64_t *const size = tn_k_attr_ints(k, "pooled_shape", &n);
+  if (n != 2) return tn_k_fail(k, TN_INVALID, "attribute 'pooled_shape' needs two entries");
+  TN_TRY(sample_roi_size(k, size[0], size[1]));
   return tn_k_by_float(k, sample_max_roi_any, sample_max_roi_pool);
 }
 

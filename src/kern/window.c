@@ -1,17 +1,18 @@
 /* Windows that slide over spatial axes, at run time. */
 #include "kern/window.h"
 
+#include "kern/move.h"
 #include "kern/shadow.h"
 
 enum { KWINDOW_MAX_SIZE = INT32_MAX };
 
 tn_status tn_kwindow_ints(tn_kcall *k, const char *name, int n, int64_t absent, int64_t *out) {
-  const tn_kattr *a = tn_k_attr(k, name);
-  const bool given = a && a->n > 0;
-  if (given && a->n != n)
-    return tn_k_fail(k, TN_INVALID, "attribute '%s' has %lld entries, expected %d", name, (long long)a->n, n);
+  int64_t n_given;
+  const int64_t *const given = tn_k_attr_ints(k, name, &n_given);
+  if (given && n_given != n)
+    return tn_k_fail(k, TN_INVALID, "attribute '%s' has %lld entries, expected %d", name, (long long)n_given, n);
   for (int i = 0; i < n; i++) {
-    out[i] = given ? a->ints[i] : absent;
+    out[i] = given ? given[i] : absent;
     if (out[i] < -KWINDOW_MAX_SIZE || out[i] > KWINDOW_MAX_SIZE)
       return tn_k_fail(k, TN_INVALID, "attribute '%s' has the entry %lld", name, (long long)out[i]);
   }
