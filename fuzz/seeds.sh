@@ -1,6 +1,7 @@
 #!/bin/sh
-# seeds.sh TENON [FOLDER]: makes fuzz/corpus/program anew, small programs of every kind of step. Needed when the format
-# of programs changes: seeds of another version are refused at once.
+# seeds.sh TENON [FOLDER [CASES]]: makes fuzz/corpus/program anew, small programs of every kind of step. Needed when the
+# format of programs changes: seeds of another version are refused at once. With CASES, a folder of ONNX's test cases
+# (backend/test/data/node), FOLDER also gets the small ones of their programs: every kernel.
 set -eu
 tenon=$1
 out=${2:-$(dirname "$0")/corpus/program}
@@ -71,4 +72,11 @@ graph @main(%x: f32[N,4]) -> (%y: f32[N,4], %z: f32[N,4]) {
   %z = identity(%y) : f32[N,4]
 }
 END
+done
+
+for model in "${3:-$work}"/*/model.onnx; do
+  if [ ! -f "$model" ]; then continue; fi
+  name=$(basename "$(dirname "$model")")
+  "$tenon" compile "$model" -o "$out/$name" >/dev/null 2>&1 || continue # refused, as some are
+  if [ "$(wc -c <"$out/$name")" -gt 16384 ]; then rm "$out/$name"; fi
 done
