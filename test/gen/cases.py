@@ -33,6 +33,15 @@ CASES = [
     ("GridSample", 20, [(T.FLOAT16, [1, 1, 1, 5], [0, 1, 2, 3, 4]), (T.FLOAT16, [1, 1, 1, 2], [-205 / 1024, 0])], {"mode": "nearest"}, (T.FLOAT16, [[[[1]]]]), "reference"),
     # Two channels, one block each, of two elements that lie two apart.
     ("Col2Im", 18, [(T.FLOAT, [1, 4, 1], [1, 2, 3, 4]), (T.INT64, [1], [3]), (T.INT64, [1], [2])], {"dilations": [2]}, (T.FLOAT, [[[1, 0, 2], [3, 0, 4]]]), "runtime"),
+    # Windows of one, three apart: SAME pads nothing.
+    ("LpPool", 18, [(T.FLOAT, [1, 1, 6], [1, 2, 3, 4, 5, 6])], {"kernel_shape": [1], "strides": [3], "auto_pad": "SAME_UPPER"}, (T.FLOAT, [[[1, 4]]]), "runtime"),
+    # Equal scores: a mask of integers takes the second value; the first query sees the first value alone.
+    ("Attention", 23, [(T.FLOAT, [1, 1, 1, 1], [0]), (T.FLOAT, [1, 1, 2, 1], [0, 0]), (T.FLOAT, [1, 1, 2, 1], [3, 5]), (T.INT64, [1, 2], [0, 100])], {},
+     (T.FLOAT, [[[[5]]]])),
+    ("Attention", 23, [(T.FLOAT, [1, 1, 2, 1], [0, 0]), (T.FLOAT, [1, 1, 2, 1], [0, 0]), (T.FLOAT, [1, 1, 2, 1], [3, 5]), (T.INT64, [2, 2], [0, -1, 0, 0])], {"is_causal": 1},
+     (T.FLOAT, [[[[3], [4]]]]), "runtime"),
+    ("ReduceLogSumExp", 13, [(T.INT32, [2], [-2, -3])], {"keepdims": 0}, (T.INT32, -1), "runtime"),  # -2 + ln(1 + 1/e) = -1.7, cut
+    ("QuantizeLinear", 19, [(T.INT32, [1], [2**31 - 1]), (T.FLOAT, [], [0.5]), (T.UINT8, [], [0])], {}, (T.UINT8, [255]), "reference"),
     ("Cast", 19, [(T.FLOAT8E4M3FN, [2], [-0.0, 1])], {"to": T.BOOL}, (T.BOOL, [False, True]), "runtime"),
     ("Neg", 13, [(T.INT64, [3], [LEAST, 5, -7])], {}, (T.INT64, [LEAST, -5, 7])),
     ("Abs", 13, [(T.INT64, [3], [LEAST, 5, -7])], {}, (T.INT64, [LEAST, 5, 7])),
@@ -42,7 +51,7 @@ CASES = [
     ("Erf", 9, [(T.INT32, [5], [-9, -1, 0, 3, 4])], {}, (T.INT32, [-1, 0, 0, 0, 1])),
     ("Erf", 9, [(T.UINT8, [3], [0, 1, 200])], {}, (T.UINT8, [0, 0, 1])),
     ("IsNaN", 20, [(T.FLOAT8E4M3FN, [3], [1, NAN, 448])], {}, (T.BOOL, [False, True, False])),
-    ("Cast", 19, [(T.INT32, [3], [65535, 7, -65535])], {"to": T.FLOAT8E5M2, "saturate": 0}, (T.FLOAT8E5M2, [INF, 7, -INF])),
+    ("Cast", 19, [(T.INT32, [3], [65535, 7, -65535])], {"to": T.FLOAT8E5M2, "saturate": 0}, (T.FLOAT8E5M2, [INF, 7, -INF]), "runtime"),
     ("Cast", 19, [(T.FLOAT, [2], [500, 1])], {"to": T.FLOAT8E4M3FN, "saturate": 0}, (T.FLOAT8E4M3FN, [NAN, 1])),
     ("Cast", 25, [(T.FLOAT, [4], [3, 2.9, 1, 5])], {"to": T.FLOAT8E8M0}, (T.FLOAT8E8M0, [4, 4, 1, 8])),
     ("Cast", 25, [(T.FLOAT, [4], [3, 2.9, 1, 5])], {"to": T.FLOAT8E8M0, "round_mode": "down"}, (T.FLOAT8E8M0, [2, 2, 1, 4])),

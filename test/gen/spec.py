@@ -199,7 +199,13 @@ def windows(attrs, sizes, kernel):
     return table
 
 
+def has_bare_window(attrs, sizes):
+    """A window that lies in padding alone."""
+    return any(((p < 0) | (p >= n)).all(axis=1).any() for (p, _, _), n in zip(windows(attrs, sizes, attrs["kernel_shape"]), sizes))
+
+
 def pool(it, operands):
+    """Of a window without elements the standard does not say the result; here it is what Tenon's is, 0 and -inf."""
     x, attrs = operands[0].astype("f8"), it.attrs
     table = windows(attrs, x.shape[2:], attrs["kernel_shape"])
     y = np.zeros(x.shape[:2] + tuple(len(p) for p, _, _ in table))
@@ -210,7 +216,7 @@ def pool(it, operands):
         padded = [t[(t >= -b) & (t < n + a)] for t, n, (_, b, a) in zip(taps, x.shape[2:], table)]
         count = np.prod([len(t) for t in (padded if attrs.get("count_include_pad") else inside)])
         power = attrs.get("p", 2)
-        y[(..., *at)] = {"AveragePool": lambda: part.sum(-1) / count, "LpPool": lambda: (np.abs(part) ** power).sum(-1) ** (1 / power),
+        y[(..., *at)] = {"AveragePool": lambda: part.sum(-1) / max(count, 1), "LpPool": lambda: (np.abs(part) ** power).sum(-1) ** (1 / power),
                          "MaxPool": lambda: part.max(-1, initial=-np.inf)}[it.op]()
     yield y
 
