@@ -221,6 +221,11 @@ def pool(it, operands):
     yield y
 
 
+def global_lp_pool(it, operands):
+    x, power = operands[0].astype("f8"), it.attrs.get("p", 2)
+    yield (np.abs(x) ** power).sum(axis=tuple(range(2, x.ndim)), keepdims=True) ** (1 / power)
+
+
 # --- moving elements ---
 
 def affine_grid(it, operands):
@@ -267,7 +272,7 @@ def center_crop_pad(it, operands):
     yield x
 
 
-JUDGES = {"Resize": resize, "Upsample": resize, "GridSample": grid_sample, "AveragePool": pool, "LpPool": pool, "MaxPool": pool, "AffineGrid": affine_grid,
+JUDGES = {"Resize": resize, "Upsample": resize, "GridSample": grid_sample, "AveragePool": pool, "LpPool": pool, "MaxPool": pool, "GlobalLpPool": global_lp_pool, "AffineGrid": affine_grid,
           "OneHot": one_hot, "Flatten": flatten, "GatherElements": gather_elements, "CenterCropPad": center_crop_pad}
 
 
