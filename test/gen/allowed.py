@@ -127,6 +127,13 @@ def empty(node, run):
     return any(isinstance(run.get(v), np.ndarray) and run[v].size == 0 for v in [*node.input, *node.output])
 
 
+def overhangs(node, run):
+    """Is a window larger than the padded image?"""
+    kernel = attr(node, "kernel_shape", [])
+    pads, dilations = attr(node, "pads", [0] * 2 * len(kernel)), attr(node, "dilations", [1] * len(kernel))
+    return any((k - 1) * dilations[i] + 1 > d + pads[i] + pads[i + len(kernel)] for i, (k, d) in enumerate(zip(kernel, run[node.input[0]].shape[2:])))
+
+
 def copies(node, run):
     return not attr(node, "allowzero", 0) and 0 in np.asarray(run[node.input[1]]) if node.input[1] in run else False
 
@@ -173,5 +180,6 @@ value(("Resize",), lambda n, r: attr(n, "coordinate_transformation_mode", b"") =
 value(("Resize",), lambda n, r: n.input[0] in r and any(o in r and r[o].shape == r[n.input[0]].shape for o in n.output), "scales that keep every dim: ONNX Runtime copies, wherever they would sample")
 value(("MaxPool", "AveragePool", "LpPool"), lambda n, r: attr(n, "auto_pad", b"").startswith(b"SAME") and any(s > k for s, k in zip(attr(n, "strides", []), attr(n, "kernel_shape", []))),
       "SAME with strides above the window: where ONNX Runtime does not refuse it, it cuts the image at its begin")
+value(("MaxPool", "AveragePool", "LpPool"), lambda n, r: n.input[0] in r and overhangs(n, r), "a negative number of steps: ONNX Runtime rounds it toward zero, and reads one window past the border")
 value(("Resize",), lambda n, r: any(a < 0 for a in attr(n, "axes", [])) and attr(n, "keep_aspect_ratio_policy", b"stretch") != b"stretch",
       "ONNX Runtime does not know negative axes in this mode")
