@@ -27,6 +27,7 @@ for need in $(sed -n 's/^# needs://p' "$script"); do
     exit 77
   }
 done
+
 # Whether a script loads the library: it, or a module beside it that it imports, imports the package tenon.
 loads_library() (
   cd "$(dirname "$1")" || exit 1
@@ -45,15 +46,15 @@ loads_library() (
 
 # A sanitized library must find its runtime first when Python, which is not sanitized, loads it.
 if [ -n "${TENON_SANITIZE:-}" ] && loads_library "$script"; then
-  case ${TENON_SANITIZE:-} in
+  case $TENON_SANITIZE in
     *address*)
       LD_PRELOAD=$(cc -print-file-name=libasan.so)
       ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0 # Python's own
       export LD_PRELOAD ASAN_OPTIONS
       ;;
     *thread*)
-      echo "skipped: Python cannot load a library built with the thread sanitizer"
-      exit 77
+      LD_PRELOAD=$(cc -print-file-name=libtsan.so)
+      export LD_PRELOAD
       ;;
   esac
 fi
