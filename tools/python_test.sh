@@ -48,7 +48,7 @@ loads_library() (
 if [ -n "${TENON_SANITIZE:-}" ] && loads_library "$script"; then
   case $TENON_SANITIZE in
     *address*)
-      LD_PRELOAD=$(cc -print-file-name=libasan.so)
+      LD_PRELOAD="$(cc -print-file-name=libasan.so) libstdc++.so.6" # which throws what ONNX Runtime throws
       ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0 # Python's own
       export LD_PRELOAD ASAN_OPTIONS
       ;;
