@@ -183,5 +183,6 @@ value(("Resize",), lambda n, r: n.input[0] in r and any(o in r and r[o].shape ==
 value(("MaxPool", "AveragePool", "LpPool"), lambda n, r: attr(n, "auto_pad", b"").startswith(b"SAME") and any(s > k for s, k in zip(attr(n, "strides", []), attr(n, "kernel_shape", []))),
       "SAME with strides above the window: where ONNX Runtime does not refuse it, it cuts the image at its begin")
 value(("MaxPool", "AveragePool", "LpPool"), lambda n, r: n.input[0] in r and overhangs(n, r), "a negative number of steps: ONNX Runtime rounds it toward zero, and reads one window past the border")
+value(("MaxPool",), lambda n, r: any(np.any(r[o] < 0) for o in n.output[1:] if o in r), "a window of nothing but padding: its place in ONNX Runtime is in front of the image")
 value(("Resize",), lambda n, r: any(a < 0 for a in attr(n, "axes", [])) and attr(n, "keep_aspect_ratio_policy", b"stretch") != b"stretch",
       "ONNX Runtime does not know negative axes in this mode")
