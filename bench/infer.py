@@ -110,13 +110,16 @@ def run_tenon(tenon, path):
 
 def memory_of_tenon(tenon, path):
     """The table is written when all work is done, and does not fit into the pipe: the process waits with it."""
-    process = subprocess.Popen([tenon, "infer", path], stdout=subprocess.PIPE, bufsize=0)
-    fcntl.fcntl(process.stdout, 1031, 4096)  # F_SETPIPE_SZ
-    process.stdout.read(1)
+    end, start = os.pipe()
+    fcntl.fcntl(end, 1031, 4096)  # F_SETPIPE_SZ
+    process = subprocess.Popen([tenon, "infer", path], stdout=start)
+    os.close(start)
+    os.read(end, 1)
     with open("/proc/%d/status" % process.pid) as f:
         peak = next(int(line.split()[1]) * 1024 for line in f if line.startswith("VmHWM:"))
-    while process.stdout.read(1 << 20):
+    while os.read(end, 1 << 20):
         pass
+    os.close(end)
     process.wait()
     return peak
 

@@ -56,3 +56,17 @@ foreach(layer IN LISTS tn_layers)
 endforeach()
 
 target_compile_options(tn_kern PRIVATE -fno-trapping-math $<$<CONFIG:Release>:-O3>)
+
+# What the schemas of operators say of each kernel's operands, for the run-time library: written by a program of the
+# layers that know operators.
+add_executable(tn_ports ${PROJECT_SOURCE_DIR}/tools/ports.c)
+set_target_properties(tn_ports PROPERTIES OUTPUT_NAME ports RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tools)
+target_link_libraries(tn_ports PRIVATE $<LINK_GROUP:RESCAN,tn_op_a,tn_ir_a> tn_sym_a tn_base_a tn_flags)
+add_custom_command(
+  OUTPUT ${tn_gen}/port_list.inc
+  COMMAND tn_ports ${tn_gen}/port_list.inc
+  DEPENDS tn_ports
+  COMMENT "Writing what kernels may rely on"
+  VERBATIM)
+target_sources(tn_kern PRIVATE ${tn_gen}/port_list.inc)
+set_property(SOURCE ${PROJECT_SOURCE_DIR}/src/kern/ports.c APPEND PROPERTY OBJECT_DEPENDS ${tn_gen}/port_list.inc)

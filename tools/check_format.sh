@@ -8,7 +8,7 @@ command -v clang-format >/dev/null || {
 }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-tools/files.sh src include test fuzz bench examples >"$work/files"
+tools/files.sh src include test fuzz bench examples tools >"$work/files"
 xargs clang-format --dry-run -Werror <"$work/files" 2>"$work/report" && exit 0
 sed -n 's/^\([^ :]*\.[ch]\):\([0-9]*\):.*error: code should.*/\1/p' "$work/report" | sort | uniq -c
 echo "files and places that clang-format would change"

@@ -93,11 +93,12 @@ void tn_digest_end(tn_digest *d, uint8_t out[TN_DIGEST_BYTES]) {
 
 void tn_digest_expand(const void *secret, size_t n, tn_digest_key *out) {
   enum { WORDS = TN_DIGEST_BYTES / 8 };
-  for (uint8_t i = 0; i < TN_COUNT(out->word) / WORDS; i++) {
+  for (uint32_t i = 0; i < TN_COUNT(out->word) / WORDS; i++) {
+    const uint8_t number = (uint8_t)i;
     tn_digest d;
     uint8_t bytes[TN_DIGEST_BYTES];
     tn_digest_init(&d);
-    tn_digest_add(&d, &i, 1);
+    tn_digest_add(&d, &number, 1);
     tn_digest_add(&d, secret, n);
     tn_digest_end(&d, bytes);
     for (size_t k = 0; k < WORDS; k++) out->word[i * WORDS + k] = digest_word(bytes + 8 * k);

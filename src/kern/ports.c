@@ -10,7 +10,7 @@ enum { PORTS_MAX_GROUPS = 16 };
   static const tn_kport ports_##id[] = {__VA_ARGS__};
 #define P(dtypes, flags, group, rank, rank_as) \
   { dtypes, flags, group, rank, rank_as }
-#include "kern/ports.def"
+#include "port_list.inc"
 #undef TN_PORTS
 #undef P
 

@@ -1,6 +1,6 @@
-/* What each kernel may rely on: number, kinds, element types and ranks of its operands, as its operator's schema has
- * them (ports.def; the test unit/op/ports holds the two together). A program from a file is held against it when it is
- * loaded, so no kernel asks again whether an operand that its operator requires is there. */
+/* What each kernel may rely on: number, kinds, element types and ranks of its operands, as the schemas of its operators
+ * have them (tools/ports.c writes the table when the library is built). A program from a file is held against it when
+ * it is loaded, so no kernel asks again whether an operand that its operator requires is there. */
 #ifndef TN_KERN_PORTS_H
 #define TN_KERN_PORTS_H
 
