@@ -30,6 +30,7 @@ typedef struct check_state {
   size_t n_parts;
   check_name *names; /* sorted */
   size_t n_names;
+  tn_npy *results; /* of the whole's outputs, what another runner wrote; NULL before */
 } check_state;
 
 static int check_open(const char *path, const tn_compile_options *o, check_program *out) {
@@ -208,17 +209,26 @@ static int check_spawn(const check_state *c, char *work) {
   return TN_EXIT_FAILED;
 }
 
+static void check_drop_results(check_state *c) {
+  for (size_t i = 0; c->results && i < tn_program_output_count(c->whole.program); i++) tn_npy_drop(&c->results[i]);
+  c->results = NULL;
+}
+
 static int check_read_outputs(check_state *c, const char *work) {
   char error[TN_NPY_ERROR];
-  for (size_t i = 0; i < tn_program_output_count(c->whole.program); i++) {
-    tn_npy *npy = tn_cli_alloc(1, sizeof *npy);
-    tn_tensor *t = tn_cli_alloc(1, sizeof *t);
-    if (tn_npy_read(tn_cli_print("%s/out%zu.npy", work, i), npy, error) != TN_OK) {
+  const size_t n = tn_program_output_count(c->whole.program);
+  check_drop_results(c);
+  c->results = tn_cli_alloc(n, sizeof *c->results);
+  tn_tensor *tensors = tn_cli_alloc(n, sizeof *tensors);
+  for (size_t i = 0; i < n; i++) {
+    const tn_npy *npy = &c->results[i];
+    if (tn_npy_read(tn_cli_print("%s/out%zu.npy", work, i), &c->results[i], error) != TN_OK) {
       tn_cli_error("%s", error);
       return TN_EXIT_FAILED;
     }
-    *t = (tn_tensor){.dtype = npy->dtype, .rank = npy->rank, .dims = npy->dims, .data = npy->data, .bytes = npy->bytes};
-    check_set(c, check_port(c->whole.program, i, false), t);
+    tensors[i] =
+        (tn_tensor){.dtype = npy->dtype, .rank = npy->rank, .dims = npy->dims, .data = npy->data, .bytes = npy->bytes};
+    check_set(c, check_port(c->whole.program, i, false), &tensors[i]);
   }
   return TN_EXIT_OK;
 }
@@ -280,6 +290,7 @@ int tn_split_check_run(const tn_split_check *q) {
   if (status == TN_EXIT_OK) status = check_open_parts(&c);
   if (status == TN_EXIT_OK) check_collect_names(&c);
   for (int64_t run = 0; status == TN_EXIT_OK && run < q->runs; run++) status = check_one(&c, run);
+  check_drop_results(&c);
   for (size_t i = 0; i < c.n_parts; i++) check_close(&c.parts[i]);
   check_close(&c.whole);
   tn_drawer_release(c.drawer);
