@@ -35,11 +35,20 @@ typedef struct ports_check {
   tn_dtype known[PORTS_MAX_GROUPS]; /* element type by group */
   tn_koperand_fn operand;
   const void *self;
+  int n_in;
   const char *side;
   tn_error *err;
 } ports_check;
 
 #define ports_fail(c, ...) tn_error_set((c)->err, TN_INVALID, __VA_ARGS__)
+
+/* Of two that are to have one rank that of either may be known to the run alone. */
+static bool ports_has_rank(const ports_check *c, const tn_kport *port, int rank) {
+  if (port->rank) return rank == port->rank;
+  if (!port->rank_as || port->rank_as > c->n_in || rank < 0) return true;
+  const tn_koperand other = c->operand(c->self, port->rank_as - 1);
+  return !other.is_present || other.rank < 0 || other.rank == rank;
+}
 
 static tn_status ports_one(ports_check *c, const tn_kport *port, const tn_koperand *o, int i) {
   const tn_dtype d = o->dtype;
@@ -47,8 +56,7 @@ static tn_status ports_one(ports_check *c, const tn_kport *port, const tn_kopera
     return ports_fail(c, "%s %d is %s", c->side, i, o->is_tensor ? "a tensor" : "no tensor");
   if (d && port->dtypes && !(port->dtypes >> d & 1))
     return ports_fail(c, "%s %d cannot have element type %s", c->side, i, tn_dtype_name(d));
-  if (o->is_tensor && ((port->rank && o->rank != port->rank) ||
-                       (port->rank_as && o->rank != c->operand(c->self, port->rank_as - 1).rank)))
+  if (o->is_tensor && !ports_has_rank(c, port, o->rank))
     return ports_fail(c, "%s %d cannot have rank %d", c->side, i, o->rank);
   if (!port->group || !d || (port->flags & TN_KPORT_MIXED)) return TN_OK;
   tn_dtype *const known = &c->known[port->group];
@@ -75,7 +83,7 @@ static tn_status ports_side(ports_check *c, const tn_kport *ports, int n_ports, 
 tn_status tn_kernel_check(const tn_kernel *kernel, tn_koperand_fn operand, const void *self, int n_in, int n_out,
                           tn_error *err) {
   const tn_kports ports = tn_kernel_ports(kernel);
-  ports_check c = {.operand = operand, .self = self, .side = "input", .err = err};
+  ports_check c = {.operand = operand, .self = self, .n_in = n_in, .side = "input", .err = err};
   TN_TRY(ports_side(&c, ports.in, ports.n_in, 0, n_in));
   c.side = "output";
   return ports_side(&c, ports.out, ports.n_out, n_in, n_out);

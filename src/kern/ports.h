@@ -19,7 +19,7 @@ typedef struct tn_kport {
   uint8_t flags;
   uint8_t group;   /* ports of one number have one element type; 0: alone */
   uint8_t rank;    /* the one rank allowed; 0: any */
-  uint8_t rank_as; /* 1 + the input that has the same rank; 0: none */
+  uint8_t rank_as; /* 1 + the input that has the same rank, as far as both are known; 0: none */
 } tn_kport;
 
 typedef struct tn_kports {

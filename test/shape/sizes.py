@@ -36,6 +36,14 @@ def test_unknown_rank_serves_every_rank():
     assert "f32[3,4,5]" in run(text, "x=random:3x4x5")[0]
 
 
+def test_of_two_equal_ranks_one_or_both_may_be_unknown():
+    for op, y in ("conv", "f32[1,2,3,3]"), ("conv_transpose", "f32[1,2,7,7]"):
+        for x, w in ("1,2,5,5", "*"), ("*", "2,2,3,3"), ("*", "*"):
+            text = graph("x: f32[%s]; w: f32[%s]" % (x, w), "%%o = %s(%%x, %%w)" % op)
+            assert y in run(text, "x=random:1x2x5x5", "w=random:2x2x3x3")[0]
+            assert "rank" in run(text, "x=random:1x2x5x5", "w=random:2x2x3", status=5)[1]
+
+
 def test_inputs_of_another_form_are_refused():
     text = graph("x: f32[N,3]; y: f32[N,3]", "%o = add(%x, %y)")
     assert "rank 3, expected 2" in run(text, "x=random:2x3x1", "y=random:2x3", status=5)[1]

@@ -30,6 +30,11 @@ TEST(operands_of_another_kind_are_refused) {
   const tn_koperand sequence[] = {{true, false, TN_F32, -1}, TENSOR(TN_F32, 2), TENSOR(TN_F32, 2)};
   CHECK_EQ_I(check("add", sequence, 2, 1, "input 0 is no tensor"), TN_INVALID);
   CHECK_EQ_I(check("sequence_length", good, 1, 1, "input 0 is a tensor"), TN_INVALID);
+  const tn_koperand bytes[] = {TENSOR(TN_U8, 4), TENSOR(TN_U8, 4)}; /* no input 3, whose rank is that of input 0 */
   const tn_koperand ranks[] = {TENSOR(TN_F32, 4), TENSOR(TN_F32, 3), TENSOR(TN_F32, 4)};
   CHECK_EQ_I(check("conv", ranks, 2, 1, "input 0 cannot have rank 4"), TN_INVALID);
+  const tn_koperand unknown[] = {TENSOR(TN_F32, 4), TENSOR(TN_F32, -1), TENSOR(TN_F32, 4), TENSOR(TN_F32, 4)};
+  CHECK_EQ_I(check("conv", unknown, 2, 1, NULL), TN_OK);
+  CHECK_EQ_I(check("conv", unknown + 1, 2, 1, NULL), TN_OK);
+  CHECK_EQ_I(check("qlinear_conv", bytes, 1, 1, "input 1 is missing"), TN_INVALID);
 }
