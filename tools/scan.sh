@@ -41,7 +41,7 @@ lines op | sed -nE 's/^TN_ONNX(_REFUSED)?\( *([A-Za-z0-9_]+) *, *([A-Za-z0-9_]+)
 
 lines kern | sed -nE 's/^TN_([A-Z0-9]+_)*KERNEL\( *([A-Za-z0-9_]+).*/TN_KERNEL_ROW(\2)/p' | put kernel_list.inc
 
-find "$src" -name '*.[ch]' -o -name '*.def' | sort | xargs cat | cksum | sed 's/.*/#define TN_SOURCE_HASH "&"/' |
+(cd "$src" && find . -name '*.[ch]' -o -name '*.def' | sort | xargs cat) | cksum | sed 's/.*/#define TN_SOURCE_HASH "&"/' |
   put source_hash.inc
 
 # A definition that the lists would miss, because its line is broken before the arguments that name it.

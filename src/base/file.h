@@ -30,7 +30,7 @@ TN_MUST_CHECK tn_status tn_file_folder(const char *path, char *out, size_t room,
 /* The folder, made when it is not there. IO: it cannot be, or others than its owner and group may write in it, or its
  * owner is another user. */
 TN_MUST_CHECK tn_status tn_file_own_folder(const char *path, tn_error *err);
-/* Writes the parts unless the file is there: of several who do, one wins. Only its owner may read it. */
+/* Writes the bytes unless the file is there: of several who do, one wins. Only its owner may read it. */
 TN_MUST_CHECK tn_status tn_file_write_secret(const char *path, tn_bytes bytes, tn_error *err);
 /* Writes the parts one after another to a temporary file beside `path`, then renames it over `path`. */
 TN_MUST_CHECK tn_status tn_file_write(const char *path, const tn_bytes *parts, size_t n_parts, tn_error *err);

@@ -74,6 +74,7 @@ static bool flow_layout(tn_flow *f, const tn_program *p, void *base, size_t *out
 
 bool tn_flow_bytes(const tn_program *p, size_t *out) {
   tn_flow f;
+  if (p->n_operands > UINT32_MAX - p->n_buffers) return false; /* places are numbered in 32 bits */
   return flow_layout(&f, p, NULL, out);
 }
 

@@ -16,7 +16,7 @@ typedef struct tn_report_row {
 /* Copies n rows, which `get` fills one at a time and may be asked for twice; NULL when n is 0. When there is no memory
  * for that: a report that says so. */
 tn_report *tn_report_new(size_t n, void (*get)(const void *arg, size_t i, tn_report_row *out), const void *arg);
-/* *out_report (when asked for) := the error as one row, or an empty report when there is none. Returns err->status. */
+/* *out_report (when asked for) := the error as one row, or NULL when there is none. Returns err->status. */
 tn_status tn_report_error(tn_report **out_report, const tn_error *err);
 /* The same for a failure that is known here; returns `status`. */
 tn_status tn_report_failure(tn_report **out_report, tn_status status, const char *fmt, ...) TN_PRINTF(3, 4);
