@@ -128,8 +128,9 @@ static void pair_keep_better(tn_poly *q, tn_poly *best) {
 static void pair_try_term(const tn_poly *p, tn_sym mono, const pair_partner *by, tn_poly *best) {
   tn_poly q;
   pair_copy(&q, p);
-  for (size_t i = 0; i < p->n; i++)
-    if (q.at[i].mono == mono && pair_replace_one(&q, i, by)) pair_keep_better(&q, best);
+  size_t i = 0;
+  while (i < q.n && q.at[i].mono != mono) i++;
+  if (i < q.n && pair_replace_one(&q, i, by)) pair_keep_better(&q, best);
   tn_poly_drop(&q);
 }
 
