@@ -8,6 +8,6 @@ TN_KERNEL(reinterpret, 0) {
   if ((x->dtype == TN_STR) != (y->dtype == TN_STR)) return tn_k_no_dtype(k, 0);
   if (!tn_dtype_bytes(x->dtype, x->count, &have) || !tn_dtype_bytes(y->dtype, y->count, &want) || have != want)
     return tn_k_fail(k, TN_INTERNAL, "the output has not the bytes of the input");
-  memcpy(y->data, x->data, want);
+  if (want) memcpy(y->data, x->data, want);
   return TN_OK;
 }
