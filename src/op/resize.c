@@ -122,9 +122,9 @@ static tn_status resize_shape(tn_rule *r) {
 typedef struct resize_side { /* one axis of an evaluation */
   int64_t in, out, taps;
   float scale, length, start, end;
-  int64_t *index;
+  int64_t *index; /* taps of output position i from i * taps: input elements (clamped) and weights */
   double *weight;
-  bool outside;
+  bool *outside; /* by output position */
 } resize_side;
 
 static const tn_lit *resize_lit(const tn_eval *e, int i) {
@@ -206,40 +206,49 @@ static int64_t resize_eval_nearest(const tn_eval *e, float x, float scale) {
   return (int64_t)below + 1;
 }
 
-/* Taps of one axis for output position i: input elements (clamped) and weights. */
 static void resize_eval_taps(const tn_eval *e, resize_side *s, int64_t i) {
   const float x = resize_eval_source(e, s, i);
-  s->outside =
+  int64_t *const index = s->index + i * s->taps;
+  double *const weight = s->weight + i * s->taps;
+  s->outside[i] =
       tn_eval_str_is(e, "coordinate_transformation_mode", "tf_crop_and_resize") && !(x >= 0 && x <= (float)(s->in - 1));
-  if (s->outside) return;
+  if (s->outside[i]) return;
   if (tn_eval_str_is(e, "mode", "nearest")) {
     const int64_t at = resize_eval_nearest(e, x, s->scale);
-    s->index[0] = at < 0 ? 0 : at >= s->in ? s->in - 1 : at;
-    s->weight[0] = 1;
+    index[0] = at < 0 ? 0 : at >= s->in ? s->in - 1 : at;
+    weight[0] = 1;
     return;
   }
   const double stretch = tn_eval_int(e, "antialias") && s->scale < 1 ? (double)s->scale : 1;
   double sum = 0;
   for (int64_t t = 0; t < s->taps; t++) {
     const int64_t at = (int64_t)floorf(x) - s->taps / 2 + 1 + t;
-    s->weight[t] = resize_eval_filter(e, ((double)at - (double)x) * stretch);
-    if (tn_eval_int(e, "exclude_outside") && (at < 0 || at >= s->in)) s->weight[t] = 0;
-    s->index[t] = at < 0 ? 0 : at >= s->in ? s->in - 1 : at;
-    sum += s->weight[t];
+    weight[t] = resize_eval_filter(e, ((double)at - (double)x) * stretch);
+    if (tn_eval_int(e, "exclude_outside") && (at < 0 || at >= s->in)) weight[t] = 0;
+    index[t] = at < 0 ? 0 : at >= s->in ? s->in - 1 : at;
+    sum += weight[t];
   }
-  for (int64_t t = 0; t < s->taps; t++) s->weight[t] /= sum;
+  for (int64_t t = 0; t < s->taps; t++) weight[t] /= sum;
 }
 
-/* Sum over all combinations of taps. */
-static double resize_eval_sum(const tn_lit *x, const resize_side *side) {
+static void resize_eval_table(const tn_eval *e, resize_side *s) {
+  s->index = tn_arena_zero(e->arena, (size_t)s->out, (size_t)s->taps * sizeof *s->index);
+  s->weight = tn_arena_zero(e->arena, (size_t)s->out, (size_t)s->taps * sizeof *s->weight);
+  s->outside = TN_NEW_ARRAY(e->arena, bool, s->out);
+  for (int64_t i = 0; i < s->out; i++) resize_eval_taps(e, s, i);
+}
+
+/* Sum over all combinations of taps of one output position. */
+static double resize_eval_sum(const tn_lit *x, const resize_side *side, const int64_t *position) {
   int64_t tap[TN_MAX_RANK] = {0};
   double sum = 0;
   for (;;) {
     double weight = 1;
     int64_t at = 0;
     for (int a = 0; a < x->rank; a++) {
-      weight *= side[a].weight[tap[a]];
-      at = at * side[a].in + side[a].index[tap[a]];
+      const int64_t t = position[a] * side[a].taps + tap[a];
+      weight *= side[a].weight[t];
+      at = at * side[a].in + side[a].index[t];
     }
     sum += weight * tn_lit_f64(x, at);
     int a = x->rank - 1;
@@ -267,8 +276,6 @@ static tn_status resize_eval_begin(tn_eval *e, resize_side *side, tn_lit **y) {
     if (tn_eval_int(e, "antialias") && side[a].scale < 1) reach = ceil(reach / (double)side[a].scale);
     if (reach > 1e6) return tn_eval_fail(e, TN_LIMIT, "scale %g is too small", (double)side[a].scale);
     side[a].taps = nearest ? 1 : 2 * (int64_t)reach;
-    side[a].index = TN_NEW_ARRAY(e->arena, int64_t, side[a].taps);
-    side[a].weight = TN_NEW_ARRAY(e->arena, double, side[a].taps);
     dims[a] = side[a].out;
   }
   return tn_eval_out(e, 0, x->dtype, x->rank, dims, y);
@@ -280,21 +287,23 @@ static tn_status resize_eval(tn_eval *e) {
   tn_lit *y;
   TN_TRY(resize_eval_begin(e, side, &y));
   const bool copies = tn_eval_str_is(e, "mode", "nearest");
+  const double beyond = tn_eval_float(e, "extrapolation_value");
+  for (int a = 0; a < x->rank && y->count; a++) resize_eval_table(e, &side[a]);
   for (int64_t i = 0; i < y->count; i++) {
-    int64_t rest = i, at = 0;
+    int64_t rest = i, at = 0, position[TN_MAX_RANK];
     bool outside = false;
     for (int a = x->rank - 1; a >= 0; a--) {
-      resize_eval_taps(e, &side[a], rest % side[a].out);
+      position[a] = rest % side[a].out;
       rest /= side[a].out;
-      outside = outside || side[a].outside;
+      outside = outside || side[a].outside[position[a]];
     }
-    for (int a = 0; a < x->rank && copies && !outside; a++) at = at * side[a].in + side[a].index[0];
+    for (int a = 0; a < x->rank && copies && !outside; a++) at = at * side[a].in + side[a].index[position[a]];
     if (outside)
-      tn_store_f64(y->dtype, tn_lit_data(y), i, tn_eval_float(e, "extrapolation_value"));
+      tn_store_f64(y->dtype, tn_lit_data(y), i, beyond);
     else if (copies)
       tn_copy_element(y->dtype, tn_lit_data(y), i, x->data, at);
     else
-      tn_store_f64(y->dtype, tn_lit_data(y), i, resize_eval_sum(x, side));
+      tn_store_f64(y->dtype, tn_lit_data(y), i, resize_eval_sum(x, side, position));
   }
   return TN_OK;
 }
