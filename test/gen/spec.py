@@ -3,7 +3,7 @@ The judge of every draw of them, beside the others.
 
 Where a position of Resize or GridSample lies on the edge between two elements, float32 (in which Tenon and ONNX Runtime count positions) may fall
 on either side. So a judge here gives several answers: one for every choice of the axes between positions a few roundings
-lower and higher. Each element must agree with one of them; away from such edges they are the same."""
+lower and higher, and those next to an element on it. Each element must agree with one of them; away from such edges they are the same."""
 import itertools
 
 import numpy as np
@@ -103,8 +103,10 @@ def resize(it, operands):
         if it.v < 11:  # ONNX's cases of opset 10 round up where an axis shrinks
             attrs["round"] = np.ceil if axis[1] < 1 else np.floor
         p, choice = positions(transform, axis), []
-        for shift in (-1, 0, 1) if (mode == "nearest" or cropped) and axis[1:] != (1.0, float(axis[0]), axis[0], 0.0, 1.0) else (0,):
-            q = p + shift * ROUNDINGS * max(1, axis[0])
+        near, all_choices = ROUNDINGS * max(1, axis[0]), [p]
+        if (mode == "nearest" or cropped) and axis[1:] != (1.0, float(axis[0]), axis[0], 0.0, 1.0):
+            all_choices += [p - near, p + near, np.where(np.abs(p - np.rint(p)) <= near, np.rint(p), p)]
+        for q in all_choices:
             choice.append((matrix(q, axis, attrs, mode), cropped & ((q < 0) | (q > axis[0] - 1))))
         choices.append([c for i, c in enumerate(choice) if not any(all(map(np.array_equal, c, o)) for o in choice[:i])])
     wide = x.astype("c16" if x.dtype.kind == "c" else "f8") if x.dtype.kind not in "OUS" else None
@@ -228,6 +230,14 @@ def global_lp_pool(it, operands):
 
 # --- moving elements ---
 
+def reduce_sum(it, operands):
+    x, axes = operands[0], operands[1] if len(operands) > 1 else it.attrs.get("axes")
+    wide = x if x.dtype.kind in "iu" else x.astype("f8")
+    if axes is None or not len(axes):
+        axes = () if it.attrs.get("noop_with_empty_axes") else range(x.ndim)
+    yield wide.sum(axis=tuple(int(a) for a in axes), dtype=wide.dtype, keepdims=bool(it.attrs.get("keepdims", 1)))
+
+
 def affine_grid(it, operands):
     theta, size = operands[0].astype("f8"), operands[1].tolist()
     align, axes = it.attrs.get("align_corners", 0), []
@@ -272,7 +282,7 @@ def center_crop_pad(it, operands):
     yield x
 
 
-JUDGES = {"Resize": resize, "Upsample": resize, "GridSample": grid_sample, "AveragePool": pool, "LpPool": pool, "MaxPool": pool, "GlobalLpPool": global_lp_pool, "AffineGrid": affine_grid,
+JUDGES = {"Resize": resize, "Upsample": resize, "GridSample": grid_sample, "AveragePool": pool, "LpPool": pool, "MaxPool": pool, "GlobalLpPool": global_lp_pool, "ReduceSum": reduce_sum, "AffineGrid": affine_grid,
           "OneHot": one_hot, "Flatten": flatten, "GatherElements": gather_elements, "CenterCropPad": center_crop_pad}
 
 
@@ -294,9 +304,10 @@ def agrees(got, want, near):
     if got.dtype.kind == "b":
         return (got == (want != 0)) | (np.abs(want) <= near)
     if got.dtype.kind in "iu":
-        # Fractions are cut, and one next to an integer falls on either side. What the type cannot hold is undefined; Tenon takes the limit.
+        # Fractions are cut, and one next to an integer falls on either side. What the type cannot hold is undefined; Tenon takes the limit
+        # (of 0/0 anything).
         wide, info = got.astype("f8"), np.iinfo(got.dtype)
-        return np.logical_or.reduce([wide == np.clip(np.trunc(want + s), info.min, info.max) for s in (-near, near)])
+        return np.isnan(want) | np.logical_or.reduce([wide == np.clip(np.trunc(want + s), info.min, info.max) for s in (-near, near)])
     with np.errstate(all="ignore"):
         return (got == want) | (np.abs(got - want) <= near) | (np.isnan(got) & np.isnan(want))
 
