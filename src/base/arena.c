@@ -99,7 +99,7 @@ static void arena_grow(tn_arena *a, size_t size) {
 
 void tn_arena_reserve(tn_arena *a, size_t bytes) {
   if (bytes > ARENA_LARGEST) bytes = ARENA_LARGEST;
-  if (bytes >= ARENA_HUGE && bytes > (size_t)(a->end - a->at)) arena_grow(a, bytes);
+  if (bytes >= ARENA_HUGE && bytes > (size_t)(a->end - a->at)) arena_grow(a, bytes + ARENA_HUGE);
 }
 
 /* There is no room for `bytes` in the newest block, or they are beyond what can be asked for. */
