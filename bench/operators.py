@@ -32,6 +32,7 @@ REASONS = {
     "QLinearGlobalAveragePool ms": CHAIN,
     "NhwcMaxPool ms": "transposed to channels first and back",
     "DeformConv": DOUBLE, "RoiAlign": DOUBLE, "MeanVarianceNormalization": DOUBLE, "Erf": DOUBLE,
+    "SoftmaxCrossEntropyLoss": DOUBLE,
     "ArrayFeatureExtractor": "element by element",
     "OneHotEncoder": "a search for each element",
     "LabelEncoder": "a search for each element",

@@ -38,10 +38,38 @@ MOVE_ROW(b16, move_pair)
         for (int64_t c = c0; c < c1; c++) d[r * to + c] = s[r + c * from];                                         \
     }                                                                                                              \
   }
-MOVE_TILE_FN(b1, uint8_t)
+MOVE_TILE_FN(b1_any, uint8_t)
 MOVE_TILE_FN(b2, uint16_t)
 MOVE_TILE_FN(b8, uint64_t)
 MOVE_TILE_FN(b16, move_pair)
+
+/* 8 x 8 bytes in eight words: halves, quarters and bytes off the diagonal trade places (little-endian). */
+static void move_8x8(uint8_t *d, int64_t to, const uint8_t *s, int64_t from) {
+  static const uint64_t low[3] = {UINT64_C(0x00000000ffffffff), UINT64_C(0x0000ffff0000ffff),
+                                  UINT64_C(0x00ff00ff00ff00ff)};
+  uint64_t v[8];
+  for (int c = 0; c < 8; c++) memcpy(&v[c], s + c * from, 8);
+  for (int step = 0; step < 3; step++) {
+    const int apart = 4 >> step, bits = 32 >> step;
+    for (int i = 0; i < 8; i++) {
+      if (i & apart) continue;
+      const uint64_t t = ((v[i] >> bits) ^ v[i + apart]) & low[step];
+      v[i + apart] ^= t;
+      v[i] ^= t << bits;
+    }
+  }
+  for (int r = 0; r < 8; r++) memcpy(d + r * to, &v[r], 8);
+}
+static void move_tile_b1(void *dst, int64_t to, const void *src, int64_t from, int64_t rows, int64_t cols) {
+  uint8_t *const d = dst;
+  const uint8_t *const s = src;
+  const bool little = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
+  const int64_t full_rows = little ? rows - rows % 8 : 0, full_cols = little ? cols - cols % 8 : 0;
+  for (int64_t c = 0; c < full_cols; c += 8)
+    for (int64_t r = 0; r < full_rows; r += 8) move_8x8(d + r * to + c, to, s + r + c * from, from);
+  if (full_rows < rows) move_tile_b1_any(d + full_rows * to, to, s + full_rows, from, rows - full_rows, full_cols);
+  if (full_cols < cols) move_tile_b1_any(d + full_cols, to, s + full_cols * from, from, rows, cols - full_cols);
+}
 
 typedef uint32_t move_four TN_VECTOR(16);
 static move_four move_load4(const uint32_t *p) {
