@@ -51,6 +51,20 @@ static tn_kport ports_of(const tn_op *op, const tn_port *p) {
                     .rank_as = p->rank_as};
 }
 
+/* What operators of one kernel may not have otherwise: the row has one answer for it. */
+static bool ports_agree(const ports_row *a, const ports_row *b) {
+  for (int i = 0; i < a->n_in && i < b->n_in; i++)
+    if (a->in[i].rank != b->in[i].rank || a->in[i].rank_as != b->in[i].rank_as || a->in[i].group != b->in[i].group)
+      return false;
+  return a->n_out == b->n_out && memcmp(a->out, b->out, (size_t)a->n_out * sizeof a->out[0]) == 0;
+}
+
+static bool ports_fit(const ports_row *row) {
+  for (int i = 0; i < TN_MAX_PORTS; i++)
+    if (row->in[i].group >= TN_KPORT_MAX_GROUPS || row->out[i].group >= TN_KPORT_MAX_GROUPS) return false;
+  return true;
+}
+
 /* Of a kernel that serves another operator as well: an input that one of them lacks is optional. */
 static void ports_join(ports_row *row, const ports_row *more) {
   for (int i = 0; i < TN_MAX_PORTS; i++) {
@@ -82,19 +96,29 @@ static void ports_put(FILE *file, const tn_kport *ports, int n) {
 }
 
 /* The row of a kernel stands where the first operator that it serves does. */
-static void ports_put_kernel(FILE *file, int first) {
+static bool ports_put_kernel(FILE *file, int first) {
   const char *const kernel = tn_op_at(first)->kernel;
   for (int op = 0; op < first; op++)
-    if (ports_serves(kernel, op)) return;
+    if (ports_serves(kernel, op)) return true;
   ports_row row = ports_of_op(tn_op_at(first));
   for (int op = first + 1; op < tn_op_count(); op++) {
+    if (!ports_serves(kernel, op)) continue;
     const ports_row more = ports_of_op(tn_op_at(op));
-    if (ports_serves(kernel, op)) ports_join(&row, &more);
+    if (!ports_agree(&row, &more)) {
+      fprintf(stderr, "ports: operators of kernel %s differ in ranks, groups or outputs\n", kernel);
+      return false;
+    }
+    ports_join(&row, &more);
+  }
+  if (!ports_fit(&row)) {
+    fprintf(stderr, "ports: kernel %s has more than %d groups of element types\n", kernel, TN_KPORT_MAX_GROUPS - 1);
+    return false;
   }
   fprintf(file, "TN_PORTS(%s, %d, %d", kernel, row.n_in, row.n_out);
   ports_put(file, row.in, row.n_in);
   ports_put(file, row.out, row.n_out);
   fputs(")\n", file);
+  return true;
 }
 
 int main(int argc, char **argv) {
@@ -103,8 +127,9 @@ int main(int argc, char **argv) {
     fputs("usage: ports OUT\n", stderr);
     return 1;
   }
+  bool failed = false;
   for (int op = 0; op < tn_op_count(); op++)
-    if (tn_op_at(op)->kernel) ports_put_kernel(file, op);
-  const bool failed = ferror(file) != 0;
+    if (tn_op_at(op)->kernel && !ports_put_kernel(file, op)) failed = true;
+  failed = ferror(file) != 0 || failed;
   return fclose(file) != 0 || failed;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "base/hash.h"
 
 __extension__ typedef unsigned __int128 digest_wide;
 
@@ -32,17 +33,11 @@ static inline void digest_mix(uint64_t *v, int a, int b, int c, int d, uint64_t 
   v[b] = digest_rotate(v[b] ^ v[c], 63);
 }
 
-/* Little endian, in a form that compilers make one load of. */
-static inline uint64_t digest_word(const uint8_t *p) {
-  return (uint64_t)p[0] | (uint64_t)p[1] << 8 | (uint64_t)p[2] << 16 | (uint64_t)p[3] << 24 | (uint64_t)p[4] << 32 |
-         (uint64_t)p[5] << 40 | (uint64_t)p[6] << 48 | (uint64_t)p[7] << 56;
-}
-
 static void digest_block(tn_digest *d, const uint8_t *block, size_t n, bool is_last) {
   uint64_t v[16], m[16];
   d->total += n;
   for (int i = 0; i < 16; i++) {
-    m[i] = digest_word(block + 8 * i);
+    m[i] = tn_hash_word(block + 8 * i);
     v[i] = i < 8 ? d->h[i] : digest_iv[i - 8];
   }
   v[12] ^= d->total;
@@ -101,7 +96,7 @@ void tn_digest_expand(const void *secret, size_t n, tn_digest_key *out) {
     tn_digest_add(&d, &number, 1);
     tn_digest_add(&d, secret, n);
     tn_digest_end(&d, bytes);
-    for (size_t k = 0; k < WORDS; k++) out->word[i * WORDS + k] = digest_word(bytes + 8 * k);
+    for (size_t k = 0; k < WORDS; k++) out->word[i * WORDS + k] = tn_hash_word(bytes + 8 * k);
   }
 }
 
@@ -114,8 +109,8 @@ static void digest_add_word(tn_digest *d, uint64_t x) {
 static void digest_add_nh(tn_digest *d, const tn_digest_key *key, const uint8_t *block) {
   digest_wide sum = 0;
   for (size_t i = 0; i < TN_COUNT(key->word); i += 2)
-    sum +=
-        (digest_wide)(digest_word(block + 8 * i) + key->word[i]) * (digest_word(block + 8 * i + 8) + key->word[i + 1]);
+    sum += (digest_wide)(tn_hash_word(block + 8 * i) + key->word[i]) *
+           (tn_hash_word(block + 8 * i + 8) + key->word[i + 1]);
   digest_add_word(d, (uint64_t)sum);
   digest_add_word(d, (uint64_t)(sum >> 64));
 }

@@ -199,12 +199,16 @@ const char *tn_file_below(const char *dir, const tn_file *f) {
   return known ? file_below(real, f->path) : NULL;
 }
 
-tn_status tn_file_folder(const char *path, char *out, size_t room, tn_error *err) {
+tn_str tn_file_folder_of(const char *path) {
   const char *slash = strrchr(path, '/');
-  const size_t n = slash ? (size_t)(slash - path) + (slash == path) : 1;
-  if (n >= room) return tn_error_set(err, TN_LIMIT, "the path '%.400s...' is too long", path);
-  memcpy(out, slash ? path : ".", n);
-  out[n] = 0;
+  return slash ? (tn_str){path, (size_t)(slash - path) + (slash == path)} : tn_str_of(".");
+}
+
+tn_status tn_file_folder(const char *path, char *out, size_t room, tn_error *err) {
+  const tn_str folder = tn_file_folder_of(path);
+  if (folder.len >= room) return tn_error_set(err, TN_LIMIT, "the path '%.400s...' is too long", path);
+  memcpy(out, folder.ptr, folder.len);
+  out[folder.len] = 0;
   return TN_OK;
 }
 

@@ -24,7 +24,9 @@ TN_MUST_CHECK tn_status tn_file_map_inside(tn_allocator allocator, const char *d
 void tn_file_close(tn_file *f); /* NULL is fine */
 /* The path that leads from the folder `dir` to the file below it; NULL: it is elsewhere, or `dir` is no folder. */
 const char *tn_file_below(const char *dir, const tn_file *f);
-/* The folder part of a path, "." when it has none. LIMIT when it has no room. */
+/* The folder part of a path, "." when it has none: a part of `path` or constant. */
+tn_str tn_file_folder_of(const char *path);
+/* The same as a string of its own. LIMIT when it has no room. */
 TN_MUST_CHECK tn_status tn_file_folder(const char *path, char *out, size_t room, tn_error *err);
 
 /* The folder, made when it is not there. IO: it cannot be, or others than its owner and group may write in it, or its

@@ -103,9 +103,7 @@ static tn_status compile_map(tn_compilation *c, const tn_compile_request *q) {
 }
 
 static const char *compile_folder(tn_ctx *ctx, const char *path) {
-  const char *slash = path ? strrchr(path, '/') : NULL;
-  if (!path) return NULL;
-  return slash ? tn_arena_copy_str(&ctx->arena, (tn_str){path, (size_t)(slash - path) + (slash == path)}) : ".";
+  return path ? tn_arena_copy_str(&ctx->arena, tn_file_folder_of(path)) : NULL;
 }
 
 static bool compile_find(tn_compilation *c, const tn_compile_request *q) {
@@ -283,10 +281,9 @@ static tn_status compile_program(tn_compilation *c, tn_allocator allocator, tn_p
   return TN_OK;
 }
 
-static tn_status compile_take(tn_compilation *c, tn_allocator allocator, tn_program **out) {
+static void compile_take(tn_compilation *c, tn_program **out) {
   *out = c->cached;
   c->cached = NULL;
-  return c->ctx.knobs.num[TN_KNOB_copy_weights] ? tn_program_own(allocator, out, &c->error) : TN_OK;
 }
 
 static tn_status compile_keep(tn_ctx *ctx, void *arg) {
@@ -307,7 +304,7 @@ static tn_status compile_load(tn_compilation *c, const tn_compile_request *q, tn
   if (q->path) TN_TRY(tn_file_folder(q->path, folder, sizeof folder, &c->error));
   TN_TRY(tn_program_decode(q->allocator, c->bytes, file, q->path ? folder : NULL, out, &c->error));
   c->ctx.files.n = 0;
-  return c->ctx.knobs.num[TN_KNOB_copy_weights] ? tn_program_own(q->allocator, out, &c->error) : TN_OK;
+  return TN_OK;
 }
 
 static tn_status compile_make(tn_compilation *c, tn_allocator allocator, tn_program **out) {
@@ -337,12 +334,16 @@ tn_status tn_compile(const tn_compile_request *request, tn_compilation *keep, tn
   tn_compilation local, *c = keep ? keep : &local;
   *out = NULL;
   tn_status status = tn_compilation_run(c, request);
+  const bool is_made =
+      c->is_program || c->cached; /* and mapped; what is compiled here owns its weights when it should */
   if (status == TN_OK && c->is_program)
     status = compile_load(c, request, out);
   else if (status == TN_OK && c->cached)
-    status = compile_take(c, request->allocator, out);
+    compile_take(c, out);
   else if (status == TN_OK)
     status = compile_make(c, request->allocator, out);
+  if (status == TN_OK && is_made && c->ctx.knobs.num[TN_KNOB_copy_weights])
+    status = tn_program_own(request->allocator, out, &c->error);
   if (out_report) *out_report = tn_compilation_report(c);
   if (!keep) tn_compilation_drop(c);
   return status;

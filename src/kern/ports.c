@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-enum { PORTS_MAX_GROUPS = 16 };
-
 #define TN_PORTS(id, n_in, n_out, ...)                       \
   enum { PORTS_IN_##id = (n_in), PORTS_OUT_##id = (n_out) }; \
   static const tn_kport ports_##id[] = {__VA_ARGS__};
@@ -32,7 +30,7 @@ tn_kports tn_kernel_ports(const tn_kernel *kernel) {
 }
 
 typedef struct ports_check {
-  tn_dtype known[PORTS_MAX_GROUPS]; /* element type by group */
+  tn_dtype known[TN_KPORT_MAX_GROUPS]; /* element type by group */
   tn_koperand_fn operand;
   const void *self;
   int n_in;

@@ -14,6 +14,8 @@ enum { /* flags */
        TN_KPORT_MIXED = 16    /* members may differ in element type */
 };
 
+enum { TN_KPORT_MAX_GROUPS = 16 };
+
 typedef struct tn_kport {
   uint32_t dtypes; /* a set of bits; 0: any */
   uint8_t flags;

@@ -25,13 +25,6 @@ tn_onnx_function *tn_onnx_find_function(const tn_onnx_model *m, const tn_onnx_no
   return tn_map_find_ptr(&m->function_of, model_function_key(m->ctx, node->domain, node->op, node->overload));
 }
 
-static const char *model_folder(tn_ctx *ctx, const char *path) {
-  const char *slash = strrchr(path, '/');
-  if (!slash) return ".";
-  if (slash == path) return "/";
-  return tn_arena_copy_str(&ctx->arena, (tn_str){path, (size_t)(slash - path)});
-}
-
 /* A wrong field of the outermost message is most often a file that is no model at all. */
 static tn_status model_read_header(tn_ctx *ctx, tn_bytes bytes, tn_pb_model *out) {
   const tn_loc all = {0};
@@ -95,7 +88,7 @@ tn_status tn_onnx_read(tn_ctx *ctx, tn_bytes bytes, const char *path, tn_onnx_mo
   m->source.ctx = ctx;
   if (path) {
     m->source.base = bytes.ptr;
-    m->source.dir = model_folder(ctx, path);
+    m->source.dir = tn_arena_copy_str(&ctx->arena, tn_file_folder_of(path));
     if (!ctx->file) ctx->file = tn_ctx_namez(ctx, path);
   }
   TN_TRY(model_read_header(ctx, bytes, &m->pb));
