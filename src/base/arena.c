@@ -20,7 +20,7 @@ enum { ARENA_RED_ZONE = 0 };
 
 /* Blocks grow with the arena: to double it at first, then by a quarter. */
 enum {
-  ARENA_ALIGN = 16,
+  ARENA_ALIGN = 8,
   ARENA_FIRST = 16 << 10,
   ARENA_DOUBLE = 4 << 20,
   ARENA_LARGEST = 32 << 20,

@@ -21,7 +21,7 @@ typedef struct tn_arena {
 void tn_arena_init(tn_arena *a, tn_allocator allocator, jmp_buf *oom);
 void tn_arena_drop(tn_arena *a); /* frees everything; the arena may be used again */
 
-/* 16-byte aligned, uninitialised (`_zero`: zeroed). Does not return when memory ends or n * size overflows: it
+/* 8-byte aligned, uninitialised (`_zero`: zeroed). Does not return when memory ends or n * size overflows: it
  * longjmps to a->oom. */
 void *tn_arena_alloc(tn_arena *a, size_t n, size_t size);
 /* What comes next needs about `bytes`: when they are many, one block for them (32 MiB at most) spares page faults. */

@@ -12,6 +12,7 @@ tn_status tn_ctx_init(tn_ctx *ctx, tn_allocator allocator, tn_error *err) {
   memset(ctx, 0, sizeof *ctx);
   tn_arena_init(&ctx->arena, allocator, NULL);
   tn_arena_init(&ctx->pass, allocator, NULL);
+  tn_arena_init(&ctx->source, allocator, NULL);
   tn_intern_init(&ctx->names, &ctx->arena);
   return tn_knobs_init(&ctx->knobs, err);
 }
@@ -19,6 +20,7 @@ tn_status tn_ctx_init(tn_ctx *ctx, tn_allocator allocator, tn_error *err) {
 void tn_ctx_drop(tn_ctx *ctx) {
   for (size_t i = 0; i < ctx->files.n; i++) tn_file_close(ctx->files.at[i]);
   tn_arena_drop(&ctx->pass);
+  tn_arena_drop(&ctx->source);
   tn_arena_drop(&ctx->arena);
   memset(ctx, 0, sizeof *ctx);
 }
@@ -26,6 +28,7 @@ void tn_ctx_drop(tn_ctx *ctx) {
 static void ctx_set_oom(tn_ctx *ctx, jmp_buf *oom) {
   ctx->arena.oom = oom;
   ctx->pass.oom = oom;
+  ctx->source.oom = oom;
 }
 
 tn_status tn_ctx_map(tn_ctx *ctx, const char *dir, const char *path, tn_file **out, tn_error *err) {

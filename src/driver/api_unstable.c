@@ -68,7 +68,7 @@ tn_status tn_tool_finish(tn_compilation *c, tn_status status, tn_status (*fn)(tn
   return status;
 }
 
-tn_status tn_tool_inferred(const char *path, const tn_compile_options *o, bool keeps_unknown,
+tn_status tn_tool_inferred(const char *path, const tn_compile_options *o, int keep,
                            tn_status (*fn)(tn_compilation *c, void *arg), void *arg, tn_report **out_report) {
   tn_compilation c;
   const tn_compile_request q = {.allocator = tn_allocator_system(),
@@ -76,7 +76,8 @@ tn_status tn_tool_inferred(const char *path, const tn_compile_options *o, bool k
                                 .options = o,
                                 .stop_after = "infer",
                                 .max_edits = -1,
-                                .keeps_unknown = keeps_unknown};
+                                .keeps_model = (keep & TN_TOOL_MODEL) != 0,
+                                .keeps_unknown = (keep & TN_TOOL_UNKNOWN) != 0};
   return tn_tool_finish(&c, tn_compilation_run(&c, &q), fn, arg, out_report);
 }
 
@@ -107,7 +108,7 @@ int64_t tn_compile_count(void) { return tn_compile_runs(); }
 
 /* Data in a file lies at any address; a tensor's is aligned to its elements. */
 static const void *lit_aligned(tn_arena *a, const void *data, size_t bytes) {
-  enum { ALIGN = 16 };
+  enum { ALIGN = 8 };
   if ((uintptr_t)data % ALIGN == 0) return data;
   void *copy = tn_arena_alloc(a, bytes, 1);
   memcpy(copy, data, bytes);

@@ -328,5 +328,5 @@ tn_status tn_tool_check(const char *path, const tn_compile_options *o, int64_t r
   checking c = {.runs = runs, .seed = seed, .json = json != 0, .out_failed = out_failed, .out = out};
   *out = (tn_blob){0};
   *out_failed = 0;
-  return tn_tool_inferred(path, o, false, check_inside, &c, out_report);
+  return tn_tool_inferred(path, o, 0, check_inside, &c, out_report);
 }

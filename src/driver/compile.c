@@ -133,7 +133,11 @@ static tn_status compile_read(tn_compilation *c, const tn_compile_request *q) {
   TN_TRY(tn_onnx_read(&c->ctx, c->bytes, q->path, &c->model));
   if (q->keeps_unknown) tn_onnx_keep_unknown(c->model);
   if (q->is_cached && compile_find(c, q)) return TN_OK;
-  return tn_onnx_import(c->model, &c->graph);
+  TN_TRY(tn_onnx_import(c->model, &c->graph));
+  if (q->keeps_model) return TN_OK;
+  c->model = NULL;
+  tn_arena_drop(&c->ctx.source);
+  return TN_OK;
 }
 
 /* The pass manager. */

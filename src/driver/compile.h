@@ -16,6 +16,7 @@ typedef struct tn_compile_request {
   const char *stop_after;            /* name of a pass or NULL */
   const char *dump_dir;              /* NN-pass.tn after each pass, or NULL */
   int64_t max_edits;                 /* < 0: no limit */
+  bool keeps_model;                  /* the model stays with the graph, to be written back */
   bool keeps_unknown;                /* operators that nobody knows stay, as `opaque`: to infer, not to run */
   bool keep_operands;                /* no result is written over an operand */
   bool locations;                    /* in dumps */
@@ -37,7 +38,7 @@ typedef struct tn_compilation {
   bool is_program; /* the file is a .tnp: nothing was compiled */
   tn_cache cache;
   tn_program *cached;   /* found there: nothing was compiled */
-  tn_onnx_model *model; /* NULL when the input was text */
+  tn_onnx_model *model; /* NULL when the input was text, or when it was not to be kept */
   tn_graph *graph;
   tn_pass pass;
   tn_pass_time times[TN_MAX_PASSES_RUN];

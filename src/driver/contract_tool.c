@@ -410,5 +410,5 @@ tn_status tn_tool_contract(const char *path, const tn_compile_options *o, int js
                            tn_report **out_report) {
   contract c = {.json = json != 0, .out = out};
   *out = (tn_blob){0};
-  return tn_tool_inferred(path, o, true, contract_inside, &c, out_report);
+  return tn_tool_inferred(path, o, TN_TOOL_UNKNOWN, contract_inside, &c, out_report);
 }

@@ -346,7 +346,7 @@ tn_status tn_tool_cost(const char *path, const tn_compile_options *o, const char
             .planned = &planned};
   *out = (tn_blob){0};
   (void)tn_plan_totals_find(path, o, dims, &planned); /* what cannot be compiled has costs all the same */
-  const tn_status status = tn_tool_inferred(path, o, true, cost_inside, &c, out_report);
+  const tn_status status = tn_tool_inferred(path, o, TN_TOOL_UNKNOWN, cost_inside, &c, out_report);
   tn_blob_free(&planned.formula);
   return status;
 }

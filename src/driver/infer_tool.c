@@ -304,7 +304,8 @@ tn_status tn_tool_infer(const char *path, const tn_compile_options *o, int json,
                         tn_report **out_report) {
   infer_tool tool = {out_path, json != 0, json > 1, out};
   *out = (tn_blob){0};
-  const tn_status status = tn_tool_inferred(path, o, true, infer_inside, &tool, out_report);
+  const int keep = out_path ? TN_TOOL_UNKNOWN | TN_TOOL_MODEL : TN_TOOL_UNKNOWN;
+  const tn_status status = tn_tool_inferred(path, o, keep, infer_inside, &tool, out_report);
   if (status != TN_OK) tn_blob_free(out);
   return status;
 }

@@ -86,8 +86,13 @@ tn_status tn_parts_create(const char *path, const tn_tool_split_options *o, tn_p
   *out = NULL;
   if (!p) return tn_report_failure(out_report, TN_OOM, "out of memory");
   memset(p, 0, sizeof *p);
-  const tn_compile_request q = {
-      .allocator = a, .path = path, .options = o->compile, .stop_after = "infer", .max_edits = -1, .gear = o->gear};
+  const tn_compile_request q = {.allocator = a,
+                                .path = path,
+                                .options = o->compile,
+                                .stop_after = "infer",
+                                .max_edits = -1,
+                                .keeps_model = true,
+                                .gear = o->gear};
   p->o = o;
   tn_status status = tn_compilation_run(&p->c, &q);
   if (status == TN_OK) status = tn_ctx_run(&p->c.ctx, parts_inside, p);
@@ -205,7 +210,7 @@ static tn_status parts_read(parts_addition *q, const char *name, const void *mod
   if (!q->own->bytes) return tn_error_set(&q->own->c.error, TN_OOM, "out of memory");
   if (bytes) memcpy(q->own->bytes, model, bytes);
   const tn_compile_request request = {
-      .allocator = a, .bytes = {q->own->bytes, bytes}, .stop_after = "infer", .max_edits = -1};
+      .allocator = a, .bytes = {q->own->bytes, bytes}, .stop_after = "infer", .max_edits = -1, .keeps_model = true};
   TN_TRY(tn_compilation_run(&q->own->c, &request));
   TN_TRY(tn_ctx_run(&q->own->c.ctx, parts_describe, q));
   char *copy = tn_alloc(a, strlen(name) + 1);

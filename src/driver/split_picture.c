@@ -102,8 +102,8 @@ static void picture_crossings(const picture *p, size_t region, const tn_part *pa
     const tn_value *v = part->inputs[i];
     const tn_node *user = NULL;
     if (!v->def || v->region != p->s->regions.at[region].region) continue;
-    for (uint32_t j = 0; p->is_small && j < v->n_uses; j++) {
-      const tn_node *n = v->uses[j].node;
+    for (const tn_use *u = p->is_small ? v->uses : NULL; u; u = u->next) {
+      const tn_node *n = u->is_result ? NULL : u->node;
       if (n && n->region == v->region && p->s->part_of[n->id] == p->s->part_of[part->nodes[0]->id] &&
           (!user || n->id < user->id))
         user = n;

@@ -348,6 +348,7 @@ tn_status tn_tool_split(const char *path, const tn_tool_split_options *o, tn_blo
                                 .options = o->compile,
                                 .stop_after = "infer",
                                 .max_edits = -1,
+                                .keeps_model = true,
                                 .gear = o->gear};
   split_tool s = {.o = o, .out = out};
   return tn_tool_finish(&c, tn_compilation_run(&c, &q), split_inside, &s, out_report);

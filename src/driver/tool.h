@@ -14,8 +14,9 @@ TN_MUST_CHECK tn_status tn_blob_take(tn_text *t, tn_blob *out);
  * fn is not run. Drops the compilation. */
 tn_status tn_tool_finish(tn_compilation *c, tn_status status, tn_status (*fn)(tn_compilation *c, void *arg), void *arg,
                          tn_report **out_report);
-/* The same for the model at `path` as inference leaves it; `keeps_unknown` as in tn_compile_request. */
-tn_status tn_tool_inferred(const char *path, const tn_compile_options *o, bool keeps_unknown,
+enum { TN_TOOL_UNKNOWN = 1, TN_TOOL_MODEL = 2 }; /* `keeps_unknown` and `keeps_model` of tn_compile_request */
+/* The same for the model at `path` as inference leaves it. */
+tn_status tn_tool_inferred(const char *path, const tn_compile_options *o, int keep,
                            tn_status (*fn)(tn_compilation *c, void *arg), void *arg, tn_report **out_report);
 /* A literal, no map, as a tensor of the public API: its data where they are aligned, else a copy. In api_unstable.c. */
 void tn_lit_tensor(tn_arena *a, const tn_lit *lit, tn_tensor *out);

@@ -178,5 +178,5 @@ tn_status tn_tool_why(const char *path, const tn_compile_options *o, const char 
                       tn_report **out_report) {
   why_tool tool = {value, out};
   *out = (tn_blob){0};
-  return tn_tool_inferred(path, o, true, why_inside, &tool, out_report);
+  return tn_tool_inferred(path, o, TN_TOOL_UNKNOWN, why_inside, &tool, out_report);
 }

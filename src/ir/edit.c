@@ -113,7 +113,7 @@ void tn_edit_replace_uses(tn_value *from, tn_value *to) {
   if (from == to || !from->uses) return;
   while (from->uses) {
     tn_use *u = from->uses;
-    edit_put(u->node ? &u->node->in[u->index] : &u->region->results[u->index], u, to);
+    edit_put(tn_use_slot(u), u, to);
   }
   from->region->graph->edits++;
 }
@@ -262,7 +262,7 @@ void tn_edit_set_results(tn_region *r, tn_value *const *results, int n) {
   r->result_uses = TN_NEW_ARRAY(a, tn_use, n > 0 ? n : 1);
   r->result_names = TN_NEW_ARRAY(a, const char *, n > 0 ? n : 1);
   for (int i = 0; i < n; i++) {
-    r->result_uses[i] = (tn_use){.region = r, .index = i};
+    r->result_uses[i] = (tn_use){.region = r, .is_result = true, .index = i};
     r->result_names[i] = results[i]->name;
     edit_put(&r->results[i], &r->result_uses[i], results[i]);
   }
@@ -320,19 +320,13 @@ void tn_edit_move_to_end(tn_node *node, tn_region *r) {
   if (r->last != node) edit_move(node, r, NULL);
 }
 
-static uint64_t edit_bits(double f) {
-  uint64_t bits;
-  memcpy(&bits, &f, sizeof bits);
-  return bits;
-}
-
 static bool edit_same_content(const tn_type *a, const tn_type *b) {
   if (a->content == b->content) return true;
   if (!a->content || !b->content) return false;
   const int64_t n = tn_type_content_count(a);
   for (int64_t i = 0; i < n; i++) {
     const tn_elem *x = &a->content[i], *y = &b->content[i];
-    if (x->kind != y->kind || x->sym != y->sym || x->den != y->den || edit_bits(x->f) != edit_bits(y->f)) return false;
+    if (x->kind != y->kind || x->sym != y->sym || x->den != y->den) return false;
   }
   return true;
 }

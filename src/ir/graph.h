@@ -17,10 +17,13 @@ typedef struct tn_graph tn_graph;
 
 enum { TN_MAX_NESTING = 12 }; /* regions in regions: kept by whoever builds a graph from input */
 
-typedef struct tn_use { /* one operand slot; results of a region are uses with node == NULL */
-  tn_node *node;
-  tn_region *region; /* when node == NULL: the region that yields the value */
+typedef struct tn_use { /* one operand slot, or one result of a region */
+  union {
+    tn_node *node;     /* !is_result */
+    tn_region *region; /* is_result */
+  };
   int index;
+  bool is_result;
   struct tn_use *prev, *next; /* other uses of the same value */
 } tn_use;
 
@@ -37,10 +40,10 @@ struct tn_value {
 };
 
 struct tn_node {
-  uint32_t id;
   const struct tn_op *op;
   tn_region *region;
   tn_node *prev, *next;
+  uint32_t id;
   int n_in, n_out, n_regions;
   tn_value **in;  /* NULL = absent optional input */
   tn_use *uses;   /* n_in of them */
@@ -96,6 +99,13 @@ struct tn_graph {
   int64_t region_work;      /* nodes inferred in regions since the last node of the main graph */
   TN_VEC(uint8_t) inferred; /* by value id: the shape came from a rule, not from a claim */
 };
+
+/* Where the use has its value. */
+static inline tn_value **tn_use_slot(const tn_use *u) {
+  return u->is_result ? &u->region->results[u->index] : &u->node->in[u->index];
+}
+/* The node it belongs to; of a result the owner of the region, NULL in the main graph. */
+static inline tn_node *tn_use_node(const tn_use *u) { return u->is_result ? u->region->owner : u->node; }
 
 tn_graph *tn_graph_new(tn_ctx *ctx);                                              /* with an empty main region */
 tn_value *tn_graph_find_value(const tn_graph *g, const char *name);               /* by text; NULL when absent */

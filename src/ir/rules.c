@@ -177,15 +177,21 @@ static const char *rule_vtext(tn_rule *r, const char *fmt, va_list ap) {
   return text;
 }
 
-tn_status tn_rule_demand(tn_rule *r, tn_sym condition, const char *fmt, ...) {
+bool tn_rule_proves(tn_rule *r, tn_sym condition) {
   const tn_truth truth = tn_sym_prove(r->syms, condition);
-  if (truth == TN_TRUE || (truth == TN_UNKNOWN && tn_ledger_implies(r->graph, condition))) return TN_OK;
+  if (truth == TN_TRUE || (truth == TN_UNKNOWN && tn_ledger_implies(r->graph, condition))) return true;
+  r->demanded = condition;
+  r->is_refuted = truth == TN_FALSE;
+  return false;
+}
+
+tn_status tn_rule_leave_open(tn_rule *r, const char *fmt, ...) {
   va_list ap;
   va_start(ap, fmt);
   const char *text = rule_vtext(r, fmt, ap);
   va_end(ap);
-  if (truth == TN_FALSE) return tn_rule_fail(r, TN_MISMATCH, "%s", text);
-  tn_edit_add_check(r->node->region, condition, r->loc, text);
+  if (r->is_refuted) return tn_rule_fail(r, TN_MISMATCH, "%s", text);
+  tn_edit_add_check(r->node->region, r->demanded, r->loc, text);
   return TN_OK;
 }
 
@@ -200,9 +206,12 @@ static tn_sym rule_better(tn_sym a, tn_sym b) {
 tn_status tn_rule_unify(tn_rule *r, tn_sym a, tn_sym b, const char *what, int dim, tn_sym *out) {
   if (out) *out = rule_better(a, b);
   if (a == b) return TN_OK;
-  const char *ta = tn_sym_text(r->syms, a), *tb = tn_sym_text(r->syms, b);
-  if (dim < 0) return tn_rule_demand(r, tn_sym_eq(r->syms, a, b), "%s: %s and %s must be equal", what, ta, tb);
-  return tn_rule_demand(r, tn_sym_eq(r->syms, a, b), "%s dim %d: %s and %s must be equal", what, dim, ta, tb);
+  tn_symtab *const t = r->syms;
+  const tn_sym equal = tn_sym_eq(t, a, b);
+  if (dim < 0)
+    return tn_rule_demand(r, equal, "%s: %s and %s must be equal", what, tn_sym_text(t, a), tn_sym_text(t, b));
+  return tn_rule_demand(r, equal, "%s dim %d: %s and %s must be equal", what, dim, tn_sym_text(t, a),
+                        tn_sym_text(t, b));
 }
 
 static tn_sym rule_bcast_result(tn_rule *r, tn_sym a, tn_sym b) {

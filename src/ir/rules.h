@@ -18,6 +18,8 @@ typedef struct tn_rule {
   const tn_type *const *in; /* NULL = absent */
   tn_type *out;             /* starts UNKNOWN kind; TYPE rule sets dtype; an absent output has out_present false */
   const bool *out_present;
+  tn_sym demanded; /* the last demand that was not proved, and whether it is refuted */
+  bool is_refuted;
 } tn_rule;
 
 /* Fails with "node 'x' (Op): ..." */
@@ -54,9 +56,12 @@ tn_elem *tn_rule_elems(tn_rule *r, int64_t n);                     /* room for e
 tn_elem tn_elem_sym(tn_sym s);
 tn_elem tn_elem_f64(double f);
 
-/* The ledger: proved -> dropped; refuted -> MISMATCH with the text; open -> a check when bound. The text says what is
- * wrong when the condition is false. */
-TN_MUST_CHECK tn_status tn_rule_demand(tn_rule *r, tn_sym condition, const char *fmt, ...) TN_PRINTF(3, 4);
+/* tn_rule_demand(r, condition, fmt, ...), to the ledger: proved -> dropped; refuted -> MISMATCH with the text; open ->
+ * a check when bound. The text says what is wrong when the condition is false; it is not made when that is proved. */
+#define tn_rule_demand(r, condition, ...) \
+  (tn_rule_proves((r), (condition)) ? TN_OK : tn_rule_leave_open((r), __VA_ARGS__))
+TN_MUST_CHECK bool tn_rule_proves(tn_rule *r, tn_sym condition); /* false: noted in r->demanded */
+TN_MUST_CHECK tn_status tn_rule_leave_open(tn_rule *r, const char *fmt, ...) TN_PRINTF(2, 3);
 /* a and b must be equal; returns the better known of the two in *out (may be NULL). */
 TN_MUST_CHECK tn_status tn_rule_unify(tn_rule *r, tn_sym a, tn_sym b, const char *what, int dim, tn_sym *out);
 /* One dim of multidirectional broadcasting. */

@@ -29,8 +29,10 @@ typedef enum tn_elem_kind {
 typedef struct tn_elem {
   tn_elem_kind kind;
   tn_sym sym; /* NULL for NONE and F64 */
-  int64_t den;
-  double f;
+  union {
+    int64_t den; /* RATIO */
+    double f;    /* F64, SCALED */
+  };
 } tn_elem;
 
 typedef struct tn_type {

@@ -93,8 +93,7 @@ static tn_status verify_list(verify *v, const tn_value *value) {
   uint32_t n = 0;
   for (const tn_use *u = value->uses; u; u = u->next) {
     if (n++ >= value->n_uses) break;
-    const tn_value *named = u->node ? u->node->in[u->index] : u->region->results[u->index];
-    if (named != value || (u->next && u->next->prev != u)) n = value->n_uses + 1;
+    if (*tn_use_slot(u) != value || (u->next && u->next->prev != u)) n = value->n_uses + 1;
   }
   if (n != value->n_uses || v->slots[value->id] != n)
     return verify_fail(v, (tn_loc){0}, "value '%s' has %u uses, its list says otherwise", value->name,
@@ -124,7 +123,8 @@ static tn_status verify_node(verify *v, tn_node *node, tn_region *r, int depth) 
   if (fault) return verify_fail(v, node->loc, "%s", fault);
   for (int i = 0; i < node->n_in; i++) {
     const tn_use *u = &node->uses[i];
-    if (u->node != node || u->index != i) return verify_fail(v, node->loc, "operand %d has a wrong use", i);
+    if (u->is_result || u->node != node || u->index != i)
+      return verify_fail(v, node->loc, "operand %d has a wrong use", i);
     if (node->in[i]) TN_TRY(verify_use(v, node->in[i], u, r, node->loc));
   }
   for (int i = 0; i < node->n_regions; i++) TN_TRY(verify_region(v, node->regions[i], node, depth + 1));
@@ -148,7 +148,7 @@ static tn_status verify_region_inside(verify *v, tn_region *r, const tn_node *ow
   if (n != r->n_nodes) return verify_fail(v, loc, "a region counts %u nodes and has %u", r->n_nodes, n);
   for (int i = 0; i < r->n_results; i++) {
     const tn_use *u = &r->result_uses[i];
-    if (u->node || u->region != r || u->index != i) return verify_fail(v, loc, "result %d has a wrong use", i);
+    if (!u->is_result || u->region != r || u->index != i) return verify_fail(v, loc, "result %d has a wrong use", i);
     if (!r->results[i]) return verify_fail(v, loc, "result %d is missing", i);
     TN_TRY(verify_use(v, r->results[i], u, r, loc));
   }

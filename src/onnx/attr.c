@@ -85,7 +85,7 @@ static tn_status attr_value(const tn_onnx_frame *frame, const tn_onnx_attr *attr
     case TN_ONNX_ATTR_INTS:
       return attr_ints(ctx, &a, attr->name, loc, out);
     case TN_ONNX_ATTR_STRINGS:
-      *out = (tn_attr){.kind = TN_ATTR_STRS, .n = (int64_t)a.strings.n, .strs = a.strings.at};
+      *out = (tn_attr){.kind = TN_ATTR_STRS, .n = (int64_t)a.strings.n, .strs = tn_pb_keep_strs(ctx, &a.strings)};
       return TN_OK;
     case TN_ONNX_ATTR_TENSORS:
       return attr_tensors(src, &a, loc, out);

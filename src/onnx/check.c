@@ -53,9 +53,8 @@ static const char *check_reason(tn_ctx *ctx, const tn_onnx_node *node, int64_t v
 
 static tn_status check_refuse(check_walk *w, const tn_onnx_node *node, int64_t version, bool known) {
   tn_ctx *ctx = w->model->ctx;
-  tn_loc loc = node->loc;
-  if (w->function)
-    loc.name = tn_ctx_namez(ctx, tn_arena_printf(&ctx->pass, "%s/%s", w->function->name, node->loc.name));
+  tn_loc loc = tn_onnx_node_loc(node);
+  if (w->function) loc.name = tn_ctx_namez(ctx, tn_arena_printf(&ctx->pass, "%s/%s", w->function->name, node->name));
   const char *why = check_reason(ctx, node, version, known);
   if (!w->model->keeps_unknown) return tn_fail(ctx, TN_UNSUPPORTED, loc, "%s", why);
   tn_warn(ctx, loc, "%s", why);
@@ -67,7 +66,7 @@ static int64_t check_missing_import(check_walk *w, const tn_onnx_node *node) {
   tn_ctx *ctx = w->model->ctx;
   if (node->domain[0] && !tn_map_find(&w->warned, tn_map_key(node->domain), NULL)) {
     tn_map_set(&ctx->arena, &w->warned, tn_map_key(node->domain), 1);
-    tn_warn(ctx, node->loc, "the model imports no opset of domain '%s'; version 1 is taken", node->domain);
+    tn_warn(ctx, tn_onnx_node_loc(node), "the model imports no opset of domain '%s'; version 1 is taken", node->domain);
   }
   return 1;
 }
@@ -83,8 +82,8 @@ static void check_node(check_walk *w, tn_onnx_node *node) {
   int64_t version = tn_onnx_version_of(w->model, w->function, node->domain);
   bool known = false;
   if (version == 0 && node->domain[0] == 0) {
-    const tn_status s =
-        tn_fail(w->model->ctx, TN_INVALID, node->loc, "unknown opset: the model imports none of domain ai.onnx");
+    const tn_status s = tn_fail(w->model->ctx, TN_INVALID, tn_onnx_node_loc(node),
+                                "unknown opset: the model imports none of domain ai.onnx");
     if (w->status == TN_OK) w->status = s;
     return;
   }

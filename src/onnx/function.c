@@ -49,7 +49,7 @@ tn_status tn_onnx_expand(const tn_onnx_frame *frame, tn_onnx_function *f, const 
                          tn_value *const *in, tn_region *region, tn_value **out) {
   tn_ctx *ctx = frame->imp->ctx;
   tn_map values = {.by_id = true};
-  tn_import_attr *attrs = TN_NEW_ARRAY(&ctx->arena, tn_import_attr, node->n_attrs + 1);
+  tn_import_attr *attrs = TN_NEW_ARRAY(&ctx->source, tn_import_attr, node->n_attrs + 1);
   tn_onnx_call call = {.function = f, .prefix = function_prefix(frame, node, loc)};
   tn_onnx_frame inner = {.imp = frame->imp, .call = &call, .values = &values, .depth = frame->depth + 1};
   TN_TRY(function_check_call(frame, f, node, loc));
@@ -57,7 +57,7 @@ tn_status tn_onnx_expand(const tn_onnx_frame *frame, tn_onnx_function *f, const 
   call.attrs = attrs;
   function_warn_attrs(frame, f, attrs, call.n_attrs, loc);
   for (int i = 0; i < f->body.n_inputs; i++)
-    tn_map_set_name(&ctx->arena, &values, f->body.inputs[i].name, i < node->n_in ? in[i] : NULL);
+    tn_map_set_name(&ctx->source, &values, f->body.inputs[i].name, i < node->n_in ? in[i] : NULL);
   f->active = true;
   const tn_status status = tn_onnx_import_nodes(&inner, &f->body, region);
   f->active = false;

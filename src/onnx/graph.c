@@ -4,7 +4,7 @@
 
 #include "onnx/model.h"
 
-enum { GRAPH_BYTES_PER_NODE = 800 }; /* of memory until a small node is inferred, about */
+enum { GRAPH_BYTES_OF_NODE = 240, GRAPH_BYTES_MADE = 500 }; /* here, and until it is inferred; of small nodes, about */
 
 static const char *graph_domain(tn_ctx *ctx, tn_str domain) {
   const tn_str own = {"", 0};
@@ -19,7 +19,7 @@ static tn_status graph_name(tn_ctx *ctx, tn_str s, tn_loc loc, const char **out)
 }
 
 static tn_status graph_names(tn_ctx *ctx, const tn_pb_strs *strs, tn_loc loc, const char *const **out) {
-  const char **names = strs->n ? TN_NEW_ARRAY(&ctx->arena, const char *, strs->n) : NULL;
+  const char **names = strs->n ? TN_NEW_ARRAY(&ctx->source, const char *, strs->n) : NULL;
   *out = names;
   for (size_t i = 0; i < strs->n; i++)
     if (strs->at[i].len) TN_TRY(graph_name(ctx, strs->at[i], loc, &names[i]));
@@ -59,7 +59,7 @@ static tn_status graph_read_attr(tn_ctx *ctx, tn_bytes bytes, tn_loc loc, int de
   out->i = a.i.v;
   if (out->type != TN_ONNX_ATTR_GRAPH) return TN_OK;
   if (!a.g.ptr) return tn_fail(ctx, TN_INVALID, loc, "attribute '%s' has no graph", out->name);
-  out->graph = TN_NEW(&ctx->arena, tn_onnx_graph);
+  out->graph = TN_NEW(&ctx->source, tn_onnx_graph);
   return tn_onnx_read_graph(ctx, a.g, depth + 1, out->graph);
 }
 
@@ -72,30 +72,30 @@ static tn_status graph_check_attr_names(tn_ctx *ctx, const tn_onnx_attr *attrs, 
     else
       again = tn_map_find(&seen, tn_map_key(attrs[i].name), NULL);
     if (again) return tn_fail(ctx, TN_INVALID, loc, "attribute '%s' is given twice", attrs[i].name);
-    if (n > 8) tn_map_set(&ctx->arena, &seen, tn_map_key(attrs[i].name), 1);
+    if (n > 8) tn_map_set(&ctx->source, &seen, tn_map_key(attrs[i].name), 1);
   }
   return TN_OK;
 }
 
 static tn_status graph_read_attrs(tn_ctx *ctx, const tn_pb_msgs *msgs, tn_loc loc, int depth,
                                   const tn_onnx_attr **out) {
-  tn_onnx_attr *attrs = msgs->n ? TN_NEW_ARRAY(&ctx->arena, tn_onnx_attr, msgs->n) : NULL;
+  tn_onnx_attr *attrs = msgs->n ? TN_NEW_ARRAY(&ctx->source, tn_onnx_attr, msgs->n) : NULL;
   for (size_t i = 0; i < msgs->n; i++) TN_TRY(graph_read_attr(ctx, msgs->at[i], loc, depth, &attrs[i]));
   *out = attrs;
   return graph_check_attr_names(ctx, attrs, msgs->n, loc);
 }
 
 /* Metadata named "tenon.*"; what else there is, is for others. */
-static tn_status graph_read_marks(tn_ctx *ctx, const tn_pb_msgs *msgs, tn_onnx_node *out) {
+static tn_status graph_read_marks(tn_ctx *ctx, const tn_pb_msgs *msgs, tn_loc loc, tn_onnx_node *out) {
   static const char prefix[] = "tenon.";
   tn_marks marks = TN_NO_MARKS;
   bool has_marks = false;
   for (size_t i = 0; i < msgs->n; i++) {
     tn_pb_entry e;
-    TN_TRY(tn_pb_read_entry(ctx, msgs->at[i], out->loc, &e));
+    TN_TRY(tn_pb_read_entry(ctx, msgs->at[i], loc, &e));
     if (e.key.len < sizeof prefix || memcmp(e.key.ptr, prefix, sizeof prefix - 1) != 0) continue;
     const tn_str key = {e.key.ptr + sizeof prefix - 1, e.key.len - (sizeof prefix - 1)};
-    TN_TRY(tn_marks_read(ctx, out->loc, key, e.value, &marks));
+    TN_TRY(tn_marks_read(ctx, loc, key, e.value, &marks));
     has_marks = true;
   }
   if (!has_marks) return TN_OK;
@@ -106,28 +106,28 @@ static tn_status graph_read_marks(tn_ctx *ctx, const tn_pb_msgs *msgs, tn_onnx_n
 }
 
 static tn_status graph_read_node(tn_ctx *ctx, tn_bytes bytes, int index, int depth, tn_pb_node *n, tn_onnx_node *out) {
-  out->loc = (tn_loc){"node", "", NULL, index};
-  TN_TRY(tn_pb_read_node_again(ctx, bytes, out->loc, n));
+  TN_TRY(tn_pb_read_node_again(ctx, bytes, (tn_loc){"node", "", NULL, index}, n));
+  out->index = index;
+  out->name = tn_ctx_name(ctx, n->name);
   out->op = tn_ctx_name(ctx, n->op_type);
   out->domain = graph_domain(ctx, n->domain);
   out->overload = tn_ctx_name(ctx, n->overload);
-  out->loc.name = tn_ctx_name(ctx, n->name);
-  out->loc.op = out->op;
-  if (n->op_type.len == 0) return tn_fail(ctx, TN_INVALID, out->loc, "the node has no operator type");
+  const tn_loc loc = tn_onnx_node_loc(out);
+  if (n->op_type.len == 0) return tn_fail(ctx, TN_INVALID, loc, "the node has no operator type");
   if (n->input.n > INT_MAX / 2 || n->output.n > INT_MAX / 2 || n->attribute.n > INT_MAX / 2)
-    return tn_fail(ctx, TN_LIMIT, out->loc, "the node has too many inputs, outputs or attributes");
+    return tn_fail(ctx, TN_LIMIT, loc, "the node has too many inputs, outputs or attributes");
   out->n_in = (int)n->input.n;
   out->n_out = (int)n->output.n;
   out->n_attrs = (int)n->attribute.n;
-  TN_TRY(graph_names(ctx, &n->input, out->loc, &out->in));
-  TN_TRY(graph_names(ctx, &n->output, out->loc, &out->out));
-  TN_TRY(graph_read_marks(ctx, &n->metadata_props, out));
-  return graph_read_attrs(ctx, &n->attribute, out->loc, depth, &out->attrs);
+  TN_TRY(graph_names(ctx, &n->input, loc, &out->in));
+  TN_TRY(graph_names(ctx, &n->output, loc, &out->out));
+  TN_TRY(graph_read_marks(ctx, &n->metadata_props, loc, out));
+  return graph_read_attrs(ctx, &n->attribute, loc, depth, &out->attrs);
 }
 
 static tn_status graph_read_nodes(tn_ctx *ctx, const tn_pb_msgs *msgs, int depth, tn_onnx_graph *out) {
   if (msgs->n >= INT32_MAX) return tn_fail(ctx, TN_LIMIT, (tn_loc){0}, "a graph has too many nodes");
-  out->nodes = TN_NEW_ARRAY(&ctx->arena, tn_onnx_node, msgs->n + 1);
+  out->nodes = TN_NEW_ARRAY(&ctx->source, tn_onnx_node, msgs->n + 1);
   out->n_nodes = (int64_t)msgs->n;
   tn_pb_node node = {0};
   for (size_t i = 0; i < msgs->n; i++) TN_TRY(graph_read_node(ctx, msgs->at[i], (int)i, depth, &node, &out->nodes[i]));
@@ -136,7 +136,7 @@ static tn_status graph_read_nodes(tn_ctx *ctx, const tn_pb_msgs *msgs, int depth
 
 static tn_status graph_read_ports(tn_ctx *ctx, const tn_pb_msgs *msgs, const char *kind, tn_onnx_port **out,
                                   int64_t *out_n) {
-  tn_onnx_port *ports = TN_NEW_ARRAY(&ctx->arena, tn_onnx_port, msgs->n + 1);
+  tn_onnx_port *ports = TN_NEW_ARRAY(&ctx->source, tn_onnx_port, msgs->n + 1);
   for (size_t i = 0; i < msgs->n; i++) {
     tn_pb_value_info v;
     const tn_loc loc = {kind, "", NULL, (int)(i & INT_MAX)};
@@ -168,7 +168,7 @@ static tn_status graph_read_init(tn_ctx *ctx, tn_bytes bytes, bool sparse, size_
 }
 
 static tn_status graph_read_inits(tn_ctx *ctx, const tn_pb_graph *g, tn_onnx_graph *out) {
-  out->inits = TN_NEW_ARRAY(&ctx->arena, tn_onnx_init, g->initializer.n + g->sparse_initializer.n + 1);
+  out->inits = TN_NEW_ARRAY(&ctx->source, tn_onnx_init, g->initializer.n + g->sparse_initializer.n + 1);
   for (size_t i = 0; i < g->initializer.n; i++)
     TN_TRY(graph_read_init(ctx, g->initializer.at[i], false, i, &out->inits[out->n_inits++]));
   for (size_t i = 0; i < g->sparse_initializer.n; i++)
@@ -181,7 +181,8 @@ tn_status tn_onnx_read_graph(tn_ctx *ctx, tn_bytes bytes, int depth, tn_onnx_gra
   if (depth > TN_ONNX_MAX_DEPTH)
     return tn_fail(ctx, TN_LIMIT, (tn_loc){0}, "graphs are nested more than %d deep", TN_ONNX_MAX_DEPTH);
   TN_TRY(tn_pb_read_graph(ctx, bytes, (tn_loc){0}, &g));
-  tn_arena_reserve(&ctx->arena, (size_t)GRAPH_BYTES_PER_NODE * g.node.n);
+  tn_arena_reserve(&ctx->source, (size_t)GRAPH_BYTES_OF_NODE * g.node.n);
+  tn_arena_reserve(&ctx->arena, (size_t)GRAPH_BYTES_MADE * g.node.n);
   out->bytes = bytes;
   out->name = tn_ctx_name(ctx, g.name);
   TN_TRY(graph_read_ports(ctx, &g.input, "input", &out->inputs, &out->n_inputs));
@@ -194,7 +195,7 @@ tn_status tn_onnx_read_graph(tn_ctx *ctx, tn_bytes bytes, int depth, tn_onnx_gra
 }
 
 static tn_status graph_ports_of(tn_ctx *ctx, const tn_pb_strs *names, tn_loc loc, tn_onnx_port **out, int64_t *out_n) {
-  *out = TN_NEW_ARRAY(&ctx->arena, tn_onnx_port, names->n + 1);
+  *out = TN_NEW_ARRAY(&ctx->source, tn_onnx_port, names->n + 1);
   *out_n = (int64_t)names->n;
   for (size_t i = 0; i < names->n; i++) {
     if (names->at[i].len == 0) return tn_fail(ctx, TN_INVALID, loc, "an input or output of the function has no name");

@@ -15,7 +15,7 @@ bool tn_onnx_lookup(const tn_onnx_frame *frame, const char *name, tn_value **out
 }
 
 static void import_define(tn_onnx_frame *frame, const char *name, tn_value *v) {
-  tn_map_set_name(&frame->imp->ctx->arena, frame->values, name, v);
+  tn_map_set_name(&frame->imp->ctx->source, frame->values, name, v);
 }
 
 /* A value's name in the graph: inside a function with the call before it. */
@@ -26,7 +26,7 @@ static const char *import_full_name(const tn_onnx_frame *frame, const char *name
 }
 
 static tn_loc import_loc(const tn_onnx_frame *frame, const tn_onnx_node *node) {
-  tn_loc loc = node->loc;
+  tn_loc loc = tn_onnx_node_loc(node);
   if (!frame->call) return loc;
   if (loc.name[0])
     loc.name = import_full_name(frame, loc.name);
@@ -90,7 +90,7 @@ typedef struct import_slots {
 } import_slots;
 
 static void import_slots_init(import_slots *s, const tn_onnx_frame *frame, const tn_onnx_node *node) {
-  tn_arena *a = &frame->imp->ctx->arena;
+  tn_arena *a = &frame->imp->ctx->source;
   const bool few_out = (size_t)node->n_out <= TN_COUNT(s->few_out);
   s->in = (size_t)node->n_in <= TN_COUNT(s->few_in) ? s->few_in : TN_NEW_ARRAY(a, tn_value *, node->n_in);
   s->out = few_out ? s->few_out : TN_NEW_ARRAY(a, tn_value *, node->n_out);
@@ -204,7 +204,7 @@ static tn_status import_node(tn_onnx_frame *frame, const tn_onnx_node *node, tn_
 }
 
 tn_status tn_onnx_import_nodes(tn_onnx_frame *frame, const tn_onnx_graph *g, tn_region *region) {
-  tn_arena *a = &frame->imp->ctx->arena;
+  tn_arena *a = &frame->imp->ctx->source;
   tn_map_reserve(a, frame->values, frame->values->n + (size_t)g->n_nodes);
   for (int64_t i = 0; i < g->n_nodes; i++) TN_TRY(import_node(frame, &g->nodes[g->order ? g->order[i] : i], region));
   return TN_OK;
@@ -297,7 +297,7 @@ static tn_status import_param(tn_onnx_frame *frame, const tn_onnx_port *port, tn
 }
 
 static void import_note_claims(tn_onnx_frame *frame, const tn_onnx_graph *g) {
-  tn_arena *a = &frame->imp->ctx->arena;
+  tn_arena *a = &frame->imp->ctx->source;
   frame->claims.by_id = true;
   for (int64_t i = 0; i < g->n_infos; i++) tn_map_set_name(a, &frame->claims, g->infos[i].name, &g->infos[i]);
   for (int64_t i = 0; i < g->n_outputs; i++) tn_map_set_name(a, &frame->claims, g->outputs[i].name, &g->outputs[i]);
@@ -305,7 +305,7 @@ static void import_note_claims(tn_onnx_frame *frame, const tn_onnx_graph *g) {
 
 static tn_status import_results(tn_onnx_frame *frame, const tn_onnx_graph *g, tn_region *region) {
   tn_ctx *ctx = frame->imp->ctx;
-  tn_value **results = TN_NEW_ARRAY(&ctx->arena, tn_value *, g->n_outputs + 1);
+  tn_value **results = TN_NEW_ARRAY(&ctx->source, tn_value *, g->n_outputs + 1);
   if (g->n_outputs > INT_MAX / 2) return tn_fail(ctx, TN_LIMIT, (tn_loc){0}, "a graph has too many outputs");
   for (int64_t i = 0; i < g->n_outputs; i++)
     if (!tn_onnx_lookup(frame, g->outputs[i].name, &results[i]) || !results[i])

@@ -8,13 +8,13 @@ static tn_status link_fail_twice(tn_ctx *ctx, tn_loc loc, const char *name) {
 }
 
 static void link_define(tn_ctx *ctx, tn_onnx_graph *g, const char *name, uint64_t what) {
-  tn_map_set(&ctx->arena, &g->defs, tn_intern_id(name), what);
+  tn_map_set(&ctx->source, &g->defs, tn_intern_id(name), what);
 }
 
 static tn_status link_define_ports(tn_ctx *ctx, tn_onnx_graph *g) {
   uint64_t was;
   g->defs.by_id = true;
-  tn_map_reserve(&ctx->arena, &g->defs, (size_t)(g->n_inputs + g->n_inits + g->n_nodes));
+  tn_map_reserve(&ctx->source, &g->defs, (size_t)(g->n_inputs + g->n_inits + g->n_nodes));
   for (int64_t i = 0; i < g->n_inputs; i++) {
     const char *name = g->inputs[i].name;
     if (tn_map_find(&g->defs, tn_intern_id(name), NULL))
@@ -35,7 +35,8 @@ static tn_status link_define_nodes(tn_ctx *ctx, tn_onnx_graph *g) {
     const tn_onnx_node *node = &g->nodes[i];
     for (int k = 0; k < node->n_out; k++) {
       if (!node->out[k]) continue;
-      if (tn_map_find(&g->defs, tn_intern_id(node->out[k]), NULL)) return link_fail_twice(ctx, node->loc, node->out[k]);
+      if (tn_map_find(&g->defs, tn_intern_id(node->out[k]), NULL))
+        return link_fail_twice(ctx, tn_onnx_node_loc(node), node->out[k]);
       link_define(ctx, g, node->out[k], TN_ONNX_DEF_NODE + (uint64_t)i);
     }
   }
@@ -70,8 +71,8 @@ static void link_note_use(void *arg, const char *name) {
     return;
   }
   if (tn_map_find(&u->seen, tn_map_key(name), NULL)) return;
-  tn_map_set(&u->ctx->arena, &u->seen, tn_map_key(name), 1);
-  tn_vec_push(&u->ctx->arena, &u->free, name);
+  tn_map_set(&u->ctx->source, &u->seen, tn_map_key(name), 1);
+  tn_vec_push(&u->ctx->source, &u->free, name);
 }
 
 static bool link_note_uses(tn_ctx *ctx, tn_onnx_graph *g) { /* false: the order of the nodes is none of use */
@@ -148,7 +149,7 @@ static uint32_t link_pop(link_sort *s) {
 /* Follows nodes that wait for one another until one comes again: that one is on the cycle. */
 static tn_status link_fail_cycle(tn_ctx *ctx, link_sort *s) {
   const tn_onnx_graph *g = s->graph;
-  uint8_t *seen = TN_NEW_ARRAY(&ctx->arena, uint8_t, g->n_nodes);
+  uint8_t *seen = TN_NEW_ARRAY(&ctx->source, uint8_t, g->n_nodes);
   uint32_t at = 0;
   while (s->n_missing[at] == 0) at++;
   while (!seen[at]) {
@@ -157,28 +158,28 @@ static tn_status link_fail_cycle(tn_ctx *ctx, link_sort *s) {
     at = s->next;
   }
   tn_text t;
-  tn_text_init(&t, &ctx->arena);
+  tn_text_init(&t, &ctx->source);
   const uint32_t first = at;
   for (int i = 0; i < LINK_MAX_SHOWN && (i == 0 || at != first); i++) {
-    const tn_loc loc = g->nodes[at].loc;
+    const tn_loc loc = tn_onnx_node_loc(&g->nodes[at]);
     tn_text_printf(&t, "%s%s '%.100s' #%d", i ? ", which needs " : "", loc.op, loc.name, loc.index);
     link_each_use(&g->nodes[at], link_find_waiting, s);
     at = s->next;
   }
-  return tn_fail(ctx, TN_INVALID, g->nodes[first].loc, "the nodes form a cycle: %s%s", tn_text_z(&t),
+  return tn_fail(ctx, TN_INVALID, tn_onnx_node_loc(&g->nodes[first]), "the nodes form a cycle: %s%s", tn_text_z(&t),
                  at == first ? ", which needs the first" : " and so on");
 }
 
 static tn_status link_order(tn_ctx *ctx, tn_onnx_graph *g, link_sort *s) {
   const size_t n = (size_t)g->n_nodes;
-  s->n_missing = TN_NEW_ARRAY(&ctx->arena, uint32_t, n);
-  s->at = TN_NEW_ARRAY(&ctx->arena, size_t, n + 1);
-  s->heap = TN_NEW_ARRAY(&ctx->arena, uint32_t, n + 1);
+  s->n_missing = TN_NEW_ARRAY(&ctx->source, uint32_t, n);
+  s->at = TN_NEW_ARRAY(&ctx->source, size_t, n + 1);
+  s->heap = TN_NEW_ARRAY(&ctx->source, uint32_t, n + 1);
   link_all_uses(s, link_count_use);
   for (size_t i = 0, sum = 0; i <= n; i++) s->at[i] = sum += s->at[i];
-  s->users = TN_NEW_ARRAY(&ctx->arena, uint32_t, s->at[n] + 1);
+  s->users = TN_NEW_ARRAY(&ctx->source, uint32_t, s->at[n] + 1);
   link_all_uses(s, link_fill_use); /* now at[i] is where the users of i begin */
-  uint32_t *order = TN_NEW_ARRAY(&ctx->arena, uint32_t, n);
+  uint32_t *order = TN_NEW_ARRAY(&ctx->source, uint32_t, n);
   size_t n_placed = 0;
   for (uint32_t i = 0; i < n; i++)
     if (s->n_missing[i] == 0) link_push(s, i);

@@ -69,14 +69,14 @@ static tn_status model_check_versions(tn_onnx_model *m) {
 static tn_status model_read_functions(tn_onnx_model *m) {
   tn_ctx *ctx = m->ctx;
   m->n_functions = m->pb.functions.n;
-  m->functions = TN_NEW_ARRAY(&ctx->arena, tn_onnx_function, m->n_functions + 1);
+  m->functions = TN_NEW_ARRAY(&ctx->source, tn_onnx_function, m->n_functions + 1);
   for (size_t i = 0; i < m->n_functions; i++) {
     tn_onnx_function *f = &m->functions[i];
     TN_TRY(tn_onnx_read_function(ctx, m->pb.functions.at[i], f));
     const char *key = model_function_key(ctx, f->domain, f->name, f->overload);
     if (tn_map_find(&m->function_of, tn_map_key(key), NULL))
       return tn_fail(ctx, TN_INVALID, (tn_loc){"function", f->name, NULL, 0}, "it is defined twice");
-    tn_map_set_ptr(&ctx->arena, &m->function_of, key, f);
+    tn_map_set_ptr(&ctx->source, &m->function_of, key, f);
   }
   return TN_OK;
 }

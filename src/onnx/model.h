@@ -43,14 +43,18 @@ typedef struct tn_onnx_attr {
 } tn_onnx_attr;
 
 typedef struct tn_onnx_node {
-  tn_loc loc;
-  const char *domain, *op, *overload; /* "ai.onnx" is "" */
-  const char *const *in, *const *out; /* NULL: absent */
+  const char *name, *domain, *op, *overload; /* domain "ai.onnx" is "" */
+  const char *const *in, *const *out;        /* NULL: absent */
+  int index;                                 /* in its graph */
   int n_in, n_out, n_attrs;
   const tn_onnx_attr *attrs;
   const tn_marks *marks;  /* NULL: none */
   const tn_onnx_row *row; /* set by tn_onnx_check_operators; NULL: a call of a function */
 } tn_onnx_node;
+
+static inline tn_loc tn_onnx_node_loc(const tn_onnx_node *node) {
+  return (tn_loc){"node", node->name, node->op, node->index};
+}
 
 typedef struct tn_onnx_port { /* an input, output or value_info */
   const char *name;

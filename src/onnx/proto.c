@@ -65,7 +65,7 @@ _Static_assert(sizeof(tn_str) == sizeof(tn_bytes), "one growth for lists of eith
 static void *proto_grow(tn_ctx *ctx, void *at, size_t n, size_t *cap, const tn_wire *w, uint32_t number) {
   enum { LONG = 16 };
   const size_t more = n < LONG ? 0 : proto_count_rest(*w, number);
-  return tn_vec_grow(&ctx->arena, at, n, cap, n + 1 + more, sizeof(tn_str));
+  return tn_vec_grow(&ctx->source, at, n, cap, n + 1 + more, sizeof(tn_str));
 }
 
 static void proto_add_str(tn_ctx *ctx, tn_pb_strs *list, const tn_wire_field *f, const tn_wire *w) {
@@ -146,6 +146,12 @@ static tn_status proto_read(tn_ctx *ctx, const proto_message *m, tn_bytes bytes,
 #undef TN_MESSAGE
 #undef TN_FIELD
 #undef TN_END
+
+const tn_str *tn_pb_keep_strs(tn_ctx *ctx, const tn_pb_strs *strs) {
+  tn_str *kept = tn_arena_alloc(&ctx->arena, strs->n, sizeof kept[0]);
+  if (strs->n) memcpy(kept, strs->at, strs->n * sizeof kept[0]);
+  return kept;
+}
 
 tn_status tn_pb_read_node_again(tn_ctx *ctx, tn_bytes bytes, tn_loc loc, tn_pb_node *io) {
   const tn_pb_node old = *io;

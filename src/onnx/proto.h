@@ -51,8 +51,8 @@ enum {
 #undef TN_END
 };
 
-/* tn_pb_read_<message>(ctx, bytes, loc, out): INVALID at `loc` when the bytes are no such message, when a known field
- * has another wire type, or when a field that is not repeated comes twice as a message. */
+/* tn_pb_read_<message>(ctx, bytes, loc, out), lists into ctx->source: INVALID at `loc` when the bytes are no such
+ * message, when a known field has another wire type, or when a field that is not repeated comes twice as a message. */
 #define TN_MESSAGE(m, text) \
   TN_MUST_CHECK tn_status tn_pb_read_##m(tn_ctx *ctx, tn_bytes bytes, tn_loc loc, tn_pb_##m *out);
 #define TN_FIELD(m, name, number, kind)
@@ -64,5 +64,6 @@ enum {
 
 /* The same into what an earlier call filled, whose lists' memory is used again; zero at first. */
 TN_MUST_CHECK tn_status tn_pb_read_node_again(tn_ctx *ctx, tn_bytes bytes, tn_loc loc, tn_pb_node *io);
+const tn_str *tn_pb_keep_strs(tn_ctx *ctx, const tn_pb_strs *strs); /* a copy in ctx->arena; never NULL */
 
 #endif

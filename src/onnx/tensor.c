@@ -245,7 +245,7 @@ static tn_status tensor_strings(tn_onnx_source *src, const tn_onnx_tensor *t, tn
   if ((int64_t)strings->n != t->count)
     return tensor_fail_size(src->ctx, t, loc, strings->n, (uint64_t)t->count, "strings");
   tn_lit *l = tensor_lit(src->ctx, t);
-  l->data = strings->n ? strings->at : TN_NEW(&src->ctx->arena, tn_str);
+  l->data = tn_pb_keep_strs(src->ctx, strings);
   *out = l;
   return TN_OK;
 }

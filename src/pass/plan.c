@@ -85,8 +85,8 @@ static void plan_ticks(tn_planning *p, const tn_region *r) {
 
 /* Until when a use keeps a value of region `home`; false: it is a use only through uses of its own (a view). */
 static bool plan_use_tick(const tn_planning *p, const tn_region *home, const tn_use *u, uint32_t *out) {
-  const tn_region *r = u->node ? u->node->region : u->region;
-  const tn_node *at = u->node;
+  const tn_region *r = u->is_result ? u->region : u->node->region;
+  const tn_node *at = u->is_result ? NULL : u->node;
   *out = p->out->region_end[home->id];
   if (!at && r == home) return true;
   for (; r != home; r = at->region) at = r->owner;
@@ -102,7 +102,7 @@ static void plan_extend(const tn_planning *p, const tn_value *v) {
     uint32_t tick;
     if (plan_use_tick(p, root->region, u, &tick) && tick > p->out->buffers[buffer].last)
       p->out->buffers[buffer].last = tick;
-    p->is_result[buffer] |= !u->node && u->region == root->region;
+    p->is_result[buffer] |= u->is_result && u->region == root->region;
   }
 }
 

@@ -41,7 +41,7 @@ static void simplify_collect(const simplify *s, const tn_node *node, simplify_us
   for (int i = 0; i < node->n_out; i++) {
     if (!node->out[i]) continue;
     for (const tn_use *u = node->out[i]->uses; u; u = u->next)
-      if (u->node) tn_vec_push(&s->pass->ctx->pass, &users->at, u->node);
+      if (!u->is_result) tn_vec_push(&s->pass->ctx->pass, &users->at, u->node);
   }
 }
 

@@ -77,8 +77,8 @@ static void apply_fill(applier *a, tn_node *call, const tn_part *part) {
 }
 
 static bool apply_is_inside(const tn_use *u, const tn_region *body) {
-  if (!u->node && u->region == body) return true;
-  const tn_node *by = u->node ? u->node : u->region->owner;
+  if (u->is_result && u->region == body) return true;
+  const tn_node *by = tn_use_node(u);
   return by && tn_split_holder(body, by) != NULL;
 }
 
@@ -90,10 +90,10 @@ static void apply_results(const tn_node *call, const tn_part *part) {
     for (tn_use *u = v->uses, *next; u; u = next) {
       next = u->next;
       if (apply_is_inside(u, call->regions[0])) continue;
-      if (u->node)
-        tn_edit_set_input(u->node, u->index, out);
-      else
+      if (u->is_result)
         tn_edit_set_result(u->region, u->index, out);
+      else
+        tn_edit_set_input(u->node, u->index, out);
     }
   }
 }

@@ -99,7 +99,7 @@ static void place_link(placer *p) {
 static bool place_is_result(const placer *p, const tn_node *node) {
   for (int i = 0; i < node->n_out; i++)
     for (const tn_use *u = node->out[i] ? node->out[i]->uses : NULL; u; u = u->next)
-      if (!u->node && u->region == p->f->region) return true;
+      if (u->is_result && u->region == p->f->region) return true;
   return false;
 }
 

@@ -174,8 +174,8 @@ static void plan_see_inputs(plan_inputs *in, const tn_node *node) {
 
 static bool plan_leaves(const planner *p, const tn_region *r, const tn_value *v, uint32_t part) {
   for (const tn_use *u = v->uses; u; u = u->next) {
-    if (!u->node && u->region == r) return true;
-    const tn_node *by = tn_split_holder(r, u->node ? u->node : u->region->owner);
+    if (u->is_result && u->region == r) return true;
+    const tn_node *by = tn_split_holder(r, tn_use_node(u));
     if (p->s->part_of[by->id] != part) return true;
   }
   return false;

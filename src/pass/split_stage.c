@@ -168,7 +168,7 @@ static void balance_bytes(balance *b) {
       const tn_value *v = f->nodes[i]->out[k];
       uint32_t last = i;
       for (const tn_use *u = v ? v->uses : NULL; u; u = u->next) {
-        const tn_node *by = tn_split_holder(f->region, u->node ? u->node : u->region->owner);
+        const tn_node *by = tn_split_holder(f->region, tn_use_node(u));
         if (by && f->index[by->id] > last) last = f->index[by->id];
       }
       if (last == i) continue;

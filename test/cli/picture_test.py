@@ -63,6 +63,18 @@ tenon("split", PATH, "--min-static-ops", "0", *(word for kind, path in FILES.ite
 with open(FILES["dot"]) as file:
     dot = file.read()
 assert dot.count("subgraph cluster_") == 4 and "16*N B" in dot, dot
+
+# a value that crosses into a part goes to the first of the nodes there that use it
+used = h.make_graph([h.make_node("Exp", ["x"], ["e"]), h.make_node("NonZero", ["e"], ["z"]),
+                     h.make_node("Transpose", ["z"], ["t"]), h.make_node("GatherND", ["e", "t"], ["y"])], "net",
+                    [h.make_tensor_value_info("x", T.FLOAT, ["N", 4])], [h.make_tensor_value_info("y", T.FLOAT, None)])
+onnx.save(h.make_model(used, opset_imports=[h.make_opsetid("", 17)], ir_version=8), os.path.join(FOLDER, "used.onnx"))
+tenon("split", os.path.join(FOLDER, "used.onnx"), "--min-static-ops", "0", "--dot", FILES["dot"])
+with open(FILES["dot"]) as file:
+    used = file.read()
+assert re.findall(r"node(\d+) -> node(\d+) \[label", used) == [("0", "1")], used
+assert re.search(r'node1 .*label="NonZero"', used), used
+
 tree = xml.parse(FILES["svg"])
 ids = [e.get("id") for e in tree.iter("{http://www.w3.org/2000/svg}g")]
 assert {"part0_0", "part0_1", "part1_0", "part2_0"} <= set(ids), ids

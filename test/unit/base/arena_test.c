@@ -19,7 +19,7 @@ TEST(aligned_zeroed_and_apart) {
   char *blocks[300];
   for (int i = 0; i < 300; i++) {
     blocks[i] = tn_arena_zero(&a, (size_t)i, 7);
-    CHECK_EQ_I((uintptr_t)blocks[i] % 16, 0);
+    CHECK_EQ_I((uintptr_t)blocks[i] % 8, 0);
     for (int k = 0; k < i * 7; k++) CHECK(blocks[i][k] == 0);
     memset(blocks[i], i & 127, (size_t)i * 7);
   }
