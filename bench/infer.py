@@ -7,10 +7,10 @@ of attention-like layers (Shape, Gather, Concat, Reshape, Transpose, ...), readi
 Each side reads the file and gives all shapes back: Tenon prints them; onnx writes a model (infer_shapes_path with
 data_prop, without which it finds none of these); the script returns one. All are given 13,000 nodes; Tenon 10,000 and
 1,000,000 too. What is compared runs in turn, and each round has a ratio: its median is printed, with the least and the
-largest. Times are processor time. Python has started and imported what it needs when the others' time begins: Tenon's is
-that of its whole process, less that of a model of ten nodes. Memory is the largest resident set of the `tenon` process,
-mapped file included, above that of forty layers. TENON is a build without TENON_DEBUG, which checks the graph after each
-pass."""
+largest. Times are processor time; a run of the other side comes before the one that counts, as the system may first
+have to find the memory. Python has started and imported what it needs when the others' time begins: Tenon's is that of
+its whole process, less that of a model of ten nodes. Memory is the largest resident set of the `tenon` process, mapped
+file included, above that of forty layers. TENON is a build without TENON_DEBUG, which checks the graph after each pass."""
 # needs: numpy onnx onnxruntime sympy
 import fcntl
 import os
@@ -148,6 +148,7 @@ def compare(one, other, rounds, times=1):
     ratios, own = [], []
     for _ in range(rounds):
         own.append(seconds_of(one, times))
+        other()
         ratios.append(other() / own[-1])
     return sorted(ratios), statistics.median(own)
 

@@ -82,6 +82,10 @@ const char *tn_intern_str(tn_intern *t, tn_str s) {
   return *recent = t->slots[slot] ? t->slots[slot] : intern_add(t, s, hash, slot);
 }
 
+void tn_intern_expect(const tn_intern *t, tn_str s) {
+  if (t->n_slots) __builtin_prefetch(&t->slots[intern_hash(s) & (t->n_slots - 1)]);
+}
+
 const char *tn_intern_find(const tn_intern *t, tn_str s) {
   return t->n ? t->slots[intern_probe(t, s, intern_hash(s))] : NULL;
 }

@@ -23,6 +23,7 @@ void tn_intern_init(tn_intern *t, tn_arena *arena);
 const char *tn_intern_str(tn_intern *t, tn_str s);
 const char *tn_intern_find(const tn_intern *t, tn_str s); /* NULL when never interned */
 void tn_intern_reserve(tn_intern *t, size_t n);           /* room for n more */
+void tn_intern_expect(const tn_intern *t, tn_str s); /* it is asked for soon: its place is brought into the cache */
 /* The number of an interned string: counted from 0 in the order in which they came. */
 static inline uint32_t tn_intern_id(const char *interned) {
   return ((const tn_intern_head *)(const void *)interned)[-1].id;

@@ -105,9 +105,16 @@ static tn_status graph_read_marks(tn_ctx *ctx, const tn_pb_msgs *msgs, tn_loc lo
   return TN_OK;
 }
 
-static tn_status graph_read_node(tn_ctx *ctx, tn_bytes bytes, int index, int depth, tn_pb_node *n, tn_onnx_node *out) {
-  TN_TRY(tn_pb_read_node_again(ctx, bytes, (tn_loc){"node", "", NULL, index}, n));
-  out->index = index;
+/* The names that a node brings are new: each is found nowhere in a table that is larger than the caches. */
+static tn_status graph_read_message(tn_ctx *ctx, tn_bytes bytes, size_t index, tn_pb_node *out) {
+  TN_TRY(tn_pb_read_node_again(ctx, bytes, (tn_loc){"node", "", NULL, (int)index}, out));
+  tn_intern_expect(&ctx->names, out->name);
+  if (out->output.n) tn_intern_expect(&ctx->names, out->output.at[0]);
+  return TN_OK;
+}
+
+static tn_status graph_read_node(tn_ctx *ctx, const tn_pb_node *n, size_t index, int depth, tn_onnx_node *out) {
+  out->index = (int)index;
   out->name = tn_ctx_name(ctx, n->name);
   out->op = tn_ctx_name(ctx, n->op_type);
   out->domain = graph_domain(ctx, n->domain);
@@ -129,8 +136,11 @@ static tn_status graph_read_nodes(tn_ctx *ctx, const tn_pb_msgs *msgs, int depth
   if (msgs->n >= INT32_MAX) return tn_fail(ctx, TN_LIMIT, (tn_loc){0}, "a graph has too many nodes");
   out->nodes = TN_NEW_ARRAY(&ctx->source, tn_onnx_node, msgs->n + 1);
   out->n_nodes = (int64_t)msgs->n;
-  tn_pb_node node = {0};
-  for (size_t i = 0; i < msgs->n; i++) TN_TRY(graph_read_node(ctx, msgs->at[i], (int)i, depth, &node, &out->nodes[i]));
+  tn_pb_node ahead[2] = {{{0}}}; /* a node, and the next one */
+  for (size_t i = 0; i <= msgs->n; i++) {
+    if (i < msgs->n) TN_TRY(graph_read_message(ctx, msgs->at[i], i, &ahead[i % 2]));
+    if (i > 0) TN_TRY(graph_read_node(ctx, &ahead[(i - 1) % 2], i - 1, depth, &out->nodes[i - 1]));
+  }
   return TN_OK;
 }
 
