@@ -9,8 +9,8 @@ typedef struct decoder {
   uint32_t n_files;
   uint64_t offset[TN_N_SECTIONS], size[TN_N_SECTIONS];
   uint32_t count[TN_N_SECTIONS];
-  size_t at[TN_N_TABLES];                                     /* where a table goes in the block */
-  size_t external_at, strings_at, files_at, hashes_at, total; /* the other parts of the block */
+  size_t at[TN_N_TABLES];                                      /* where a table goes in the block */
+  size_t external_at, strings_at, files_at, extents_at, total; /* the other parts of the block */
   tn_error *err;
 } decoder;
 
@@ -99,8 +99,8 @@ static tn_status decode_layout(decoder *d) {
   ok = ok && tn_add_size(at, d->count[TN_SECTION_VALUES] * sizeof(void *), &at) && tn_align_size(at, 16, &at);
   d->files_at = at;
   ok = ok && tn_add_size(at, d->count[TN_SECTION_SOURCES] * sizeof(tn_file *), &at) && tn_align_size(at, 16, &at);
-  d->hashes_at = at;
-  ok = ok && tn_add_size(at, d->count[TN_SECTION_SOURCES] * sizeof(uint64_t), &at) && tn_align_size(at, 16, &at);
+  d->extents_at = at;
+  ok = ok && tn_add_size(at, d->count[TN_SECTION_SOURCES] * sizeof(tn_pextent), &at) && tn_align_size(at, 16, &at);
   d->strings_at = at;
   ok = ok && tn_add_size(at, strings, &at);
   d->total = at;
@@ -216,11 +216,11 @@ static void decode_close(const decoder *d, const tn_program *p) {
 }
 
 /* Another file may have taken the name, or the file other contents, since the program was made. */
-static tn_status decode_check_hashes(const decoder *d, const tn_program *p, uint64_t *hashes) {
+static tn_status decode_check_hashes(const decoder *d, const tn_program *p, tn_pextent *extents) {
   if (d->files) return TN_OK;
-  tn_program_hash_files(p, hashes);
+  tn_program_hash_files(p, extents);
   for (uint32_t i = 0; i < p->n_files; i++)
-    if (p->files[i] && hashes[i] != p->sources[i].hash)
+    if (p->files[i] && extents[i].hash != p->sources[i].hash)
       return decode_fail(d, "weights '%.400s': the file has changed since the program was made", decode_source(p, i));
   return TN_OK;
 }
@@ -239,7 +239,7 @@ static tn_status decode_block(decoder *d, tn_allocator allocator, tn_program **o
   if (status == TN_OK) status = decode_files(d, block);
   if (status == TN_OK) status = decode_consts(d, block);
   if (status == TN_OK) status = tn_program_verify(p, d->err);
-  if (status == TN_OK) status = decode_check_hashes(d, p, (uint64_t *)(void *)(block + d->hashes_at));
+  if (status == TN_OK) status = decode_check_hashes(d, p, (tn_pextent *)(void *)(block + d->extents_at));
   if (status != TN_OK) {
     decode_close(d, p);
     tn_free(allocator, block, d->total);

@@ -29,14 +29,20 @@ int64_t tn_program_find_file(const tn_program *p, uint32_t value, uint32_t *hint
   return -1;
 }
 
-void tn_program_hash_files(const tn_program *p, uint64_t *out) {
+void tn_program_hash_files(const tn_program *p, tn_pextent *out) {
   uint32_t hint = 0;
-  for (uint32_t i = 0; i < p->n_files; i++) out[i] = 0;
+  memset(out, 0, p->n_files * sizeof out[0]);
   for (uint32_t i = 0; i < p->n_values; i++) {
     const int64_t file = tn_program_find_file(p, i, &hint);
     if (file < 0) continue;
-    const uint64_t h = tn_hash_bytes(tn_program_data(p, i), (size_t)p->values[i].bytes, out[file]);
-    out[file] = h ? h : 1;
+    tn_pextent *const x = &out[file];
+    const uint8_t *const begin = tn_program_data(p, i), *const end = begin + p->values[i].bytes;
+    if (!x->begin || begin < x->begin) x->begin = begin;
+    if (!x->end || end > x->end) x->end = end;
+  }
+  for (uint32_t i = 0; i < p->n_files; i++) {
+    const uint64_t h = out[i].begin ? tn_hash_bytes(out[i].begin, (size_t)(out[i].end - out[i].begin), 0) : 0;
+    out[i].hash = h || !out[i].begin ? h : 1;
   }
 }
 

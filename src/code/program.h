@@ -36,7 +36,7 @@
 #include "code/shape.h"
 #include "tenon/status.h"
 
-enum { TN_PROGRAM_VERSION = 4, TN_NO_INDEX = -1, TN_PROGRAM_MAX_RANK = 16, TN_PROGRAM_MAX_JOINS = 64 };
+enum { TN_PROGRAM_VERSION = 5, TN_NO_INDEX = -1, TN_PROGRAM_MAX_RANK = 16, TN_PROGRAM_MAX_JOINS = 64 };
 
 typedef struct tn_pspan { /* a range of one of the program's arrays */
   uint32_t first, n;
@@ -177,8 +177,13 @@ typedef struct tn_pgear_dim {
 typedef struct tn_psource {
   const char *path; /* inside the folder of the program's file; NULL: whoever decodes the program has the file;
                        "": no constant is in it */
-  uint64_t hash;    /* of the constants in it, when there is a path: tn_program_hash_files */
+  uint64_t hash;    /* of the tn_pextent of the file, when there is a path */
 } tn_psource;
+
+typedef struct tn_pextent { /* what the constants in a file extend over, from the first to the end of the last */
+  uint64_t hash;            /* of these bytes; 0: no constant is in the file */
+  const uint8_t *begin, *end;
+} tn_pextent;
 
 typedef struct tn_pio { /* a graph input or output as the user sees it */
   const char *name;
@@ -281,8 +286,8 @@ TN_MUST_CHECK tn_status tn_program_own(tn_allocator allocator, tn_program **io, 
 /* The file of p->files in which the elements of a CONST value lie, aligned; -1: none. *hint is where to look first: 0,
  * then what the last call left. */
 int64_t tn_program_find_file(const tn_program *p, uint32_t value, uint32_t *hint);
-/* out[i]: of the CONST data that lies in p->files[i], in order; 0: there is none. */
-void tn_program_hash_files(const tn_program *p, uint64_t *out);
+/* out[i]: of p->files[i]. Each byte of a file is read once at most. */
+void tn_program_hash_files(const tn_program *p, tn_pextent *out);
 /* Data of a CONST value; never NULL. */
 const void *tn_program_data(const tn_program *p, uint32_t value);
 void tn_program_retain(tn_program *p);

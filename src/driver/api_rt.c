@@ -150,27 +150,27 @@ static tn_status program_write(const tn_program *p, const tn_psource *sources, c
 }
 
 /* Rows for p->files as a program in `folder` refers to them. */
-static tn_status program_refer(const tn_program *p, const char *folder, uint64_t *hashes, tn_psource *out,
+static tn_status program_refer(const tn_program *p, const char *folder, tn_pextent *extents, tn_psource *out,
                                tn_error *err) {
-  tn_program_hash_files(p, hashes);
+  tn_program_hash_files(p, extents);
   for (uint32_t i = 0; i < p->n_files; i++) {
-    const char *const path = hashes[i] ? tn_file_below(folder, p->files[i]) : "";
+    const char *const path = extents[i].hash ? tn_file_below(folder, p->files[i]) : "";
     if (!path)
       return tn_error_set(err, TN_INVALID, "the weights '%.400s' are not in the folder '%.400s' or below it",
                           p->files[i]->path, folder);
-    out[i] = (tn_psource){path, hashes[i]};
+    out[i] = (tn_psource){path, extents[i].hash};
   }
   return TN_OK;
 }
 
 static tn_status program_save_references(const tn_program *p, const char *path, tn_error *err) {
   const tn_allocator a = tn_allocator_system();
-  const size_t bytes = p->n_files * (sizeof(tn_psource) + sizeof(uint64_t));
+  const size_t bytes = p->n_files * (sizeof(tn_psource) + sizeof(tn_pextent));
   char folder[PATH_MAX];
   TN_TRY(tn_file_folder(path, folder, sizeof folder, err));
   tn_psource *sources = tn_alloc(a, bytes);
   if (!sources) return tn_error_set(err, TN_OOM, "no memory to write a program");
-  tn_status status = program_refer(p, folder, (uint64_t *)(void *)(sources + p->n_files), sources, err);
+  tn_status status = program_refer(p, folder, (tn_pextent *)(void *)(sources + p->n_files), sources, err);
   if (status == TN_OK) status = program_write(p, sources, path, err);
   tn_free(a, sources, bytes);
   return status;

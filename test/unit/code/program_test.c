@@ -144,7 +144,7 @@ TEST(refusals_say_why) {
   } while (0)
   REFUSED(copy[0] = 'X', TN_INVALID, "this is no Tenon program");
   REFUSED(len = 5, TN_INVALID, "this is no Tenon program");
-  REFUSED(copy[8] = 99, TN_UNSUPPORTED, "program format 99; this version reads 4");
+  REFUSED(copy[8] = 99, TN_UNSUPPORTED, "program format 99; this version reads 5");
   REFUSED(len -= 1, TN_INVALID, "bytes, but should have");
   REFUSED(copy[700] ^= 1, TN_INVALID, "does not have its hash");
   REFUSED(copy[12] = 3, TN_INVALID, "3 sections");
@@ -184,7 +184,7 @@ static void sink_write(void *arg, const char *text, size_t n) {
 
 TEST(text) {
   static const char *const want =
-      "program 4, 2 slots\n"
+      "program 5, 2 slots\n"
       "input v0 a f32[N,2]\n"
       "input v1 b f32[N,2]\n"
       "output v5 y f32[N,2]\n"

@@ -46,15 +46,15 @@ static void source_encode(tn_allocator a, size_t offset, const char *name, tn_by
   build b;
   tn_error err = {TN_OK, ""};
   tn_file *file = NULL;
-  uint64_t hash = 0;
+  tn_pextent extent;
   build_add(&b, a);
   if (!CHECK_EQ_I(tn_file_map(a, source_path(), &file, &err), TN_OK)) return;
   b.external[2] = file->bytes.ptr + offset;
   b.p.files = &file;
   b.p.n_files = 1;
-  tn_program_hash_files(&b.p, &hash);
-  CHECK(hash != 0);
-  CHECK_EQ_I(tn_program_encode(&b.p, a, &(tn_psource){name, hash}, out, &err), TN_OK);
+  tn_program_hash_files(&b.p, &extent);
+  CHECK(extent.hash != 0);
+  CHECK_EQ_I(tn_program_encode(&b.p, a, &(tn_psource){name, extent.hash}, out, &err), TN_OK);
   tn_file_close(file);
 }
 
@@ -78,6 +78,32 @@ TEST(constants_in_another_file) {
   CHECK_EQ_F(((const float *)tn_program_data(own, 2))[0], 7);
   tn_program_release(own);
   source_free(a, bytes);
+  source_end();
+}
+
+/* However many constants lie over each other, a file is hashed once, from the first byte in use to the last. */
+TEST(overlapping_constants_are_hashed_once) {
+  const tn_allocator a = source_allocator();
+  static const float numbers[6] = {4, 5, 6, 7, 8, 9};
+  tn_error err = {TN_OK, ""};
+  tn_file *file = NULL;
+  tn_pextent extent;
+  build b;
+  if (!source_begin()) return;
+  source_write(numbers, sizeof numbers);
+  if (!CHECK_EQ_I(tn_file_map(a, source_path(), &file, &err), TN_OK)) return;
+  build_init(&b, a);
+  b.p.files = &file;
+  b.p.n_files = 1;
+  b.p.n_values = BUILD_MAX;
+  for (int i = 0; i < BUILD_MAX; i++) {
+    b.values[i] = (tn_pvalue){.store = TN_STORE_CONST, .dtype = TN_F32, .bytes = i % 2 ? 4 : 12};
+    b.external[i] = file->bytes.ptr + (i % 2 ? 4 : 8);
+  }
+  tn_program_hash_files(&b.p, &extent);
+  CHECK(extent.begin == file->bytes.ptr + 4 && extent.end == file->bytes.ptr + 20);
+  CHECK(extent.hash == tn_hash_bytes(numbers + 1, 16, 0));
+  tn_file_close(file);
   source_end();
 }
 
