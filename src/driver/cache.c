@@ -41,7 +41,7 @@ static void cache_add_number(tn_digest *d, uint64_t x) {
 
 static void cache_add_knobs(tn_digest *d, const tn_knobs *k) {
   for (int i = 0; i < TN_N_KNOBS; i++) {
-    if (i == TN_KNOB_cache) continue;
+    if (i == TN_KNOB_cache || i == TN_KNOB_cache_max_mib) continue;
     cache_add_text(d, tn_knob_rows[i].name);
     cache_add_number(d, (uint64_t)k->num[i]);
     cache_add_text(d, k->str[i]);
@@ -182,6 +182,7 @@ tn_program *tn_cache_find(tn_cache *c, tn_ctx *ctx) {
   tn_file *file;
   if (!c->path || tn_ctx_map(ctx, NULL, c->path, &file, &err) != TN_OK) return NULL;
   tn_program *p = cache_decode(c, ctx, file);
+  if (p) tn_cache_touch(c->path);
   if (p) return p;
   ctx->files.n--;
   tn_file_close(file);
@@ -227,9 +228,12 @@ static tn_status cache_write(const tn_cache *c, const tn_program *p, const tn_ps
 
 void tn_cache_keep(const tn_cache *c, tn_ctx *ctx, const tn_program *p) {
   tn_error err = {0};
+  const int64_t mib = ctx->knobs.num[TN_KNOB_cache_max_mib];
   if (!c->path) return;
   const tn_bytes warnings = cache_warnings(c, ctx);
   const tn_psource *const sources = TN_NEW_ARRAY(&ctx->arena, tn_psource, p->n_files + 1);
   if (cache_write(c, p, sources, warnings, &err) != TN_OK)
     tn_warn(ctx, (tn_loc){0}, "the program was not put into the cache: %s", err.text);
+  if (mib > 0)
+    tn_cache_trim(ctx, ctx->knobs.str[TN_KNOB_cache], mib > INT64_MAX >> 20 ? INT64_MAX : (uint64_t)mib << 20);
 }

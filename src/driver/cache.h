@@ -21,4 +21,9 @@ tn_program *tn_cache_find(tn_cache *c, tn_ctx *ctx);
 /* p: as emitted, over the files that the context had when it was looked for. */
 void tn_cache_keep(const tn_cache *c, tn_ctx *ctx, const tn_program *p);
 
+/* In cache_trim.c. */
+void tn_cache_touch(const char *path); /* the entry was used now */
+/* Removes the entries used longest ago until the others are `most` bytes in all; the newest stays in any case. */
+void tn_cache_trim(tn_ctx *ctx, const char *folder, uint64_t most);
+
 #endif

@@ -81,7 +81,7 @@ def hits(folder, model, cache):
                          check=True, capture_output=True, text=True).stdout
     assert out.endswith("bytes; nothing was compiled\n"), out
     now = os.stat(entry)
-    assert (now.st_ino, now.st_mtime_ns) == (made.st_ino, made.st_mtime_ns)
+    assert now.st_ino == made.st_ino and now.st_mtime_ns >= made.st_mtime_ns, "used, not written again"
     print("hits: processes, paths, the library; warnings and programs as compiled")
 
 
@@ -147,6 +147,47 @@ def at_once(model, folder):
     print("8 processes at once: %d compiled, one entry" % sum(r[0] for r in results))
 
 
+def coded(folder, number):
+    """A model whose program holds 1.2 MB: numbers that the file has as varints."""
+    values = helper.make_tensor("v", TensorProto.INT32, [300000], [number] * 300000)
+    ports = [[helper.make_tensor_value_info(name, TensorProto.INT32, ["B", 300000])] for name in ("x", "y")]
+    path = os.path.join(folder, "coded%d.onnx" % number)
+    onnx.save(helper.make_model(helper.make_graph([helper.make_node("Add", ["x", "v"], ["y"])], "g", *ports, [values]),
+                                opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    return path
+
+
+def bounded(folder):
+    cache = os.path.join(folder, "bounded")
+    kept = {}
+
+    def compiles(number, mib="3"):
+        before = set(entries(cache)) if os.path.exists(cache) else set()
+        out = subprocess.run([TENON, "run", coded(folder, number), "--json", "--input", "x=random:1x300000"], text=True,
+                             env={**os.environ, "TENON_CACHE": cache, "TENON_CACHE_MAX_MIB": mib}, stdout=subprocess.PIPE, check=True)
+        for name in set(entries(cache)) - before:
+            kept[name] = number
+        return json.loads(out.stdout)["compiles"]
+
+    numbers = lambda: sorted(kept[name] for name in entries(cache))
+    assert [compiles(1), compiles(2), compiles(1)] == [1, 1, 0] and numbers() == [1, 2]
+    assert compiles(3, "0") == 1 and numbers() == [1, 2, 3], "no bound"
+    others = [os.path.join(cache, name) for name in ("0" * 64 + ".1-0.tmp", "0" * 64 + ".2-0.tmp", "other", "0" * 63)]
+    for path in others:
+        open(path, "wb").write(bytes(4 << 20))
+    for path in others[1:]:
+        os.utime(path, (0, 0))
+    assert subprocess.run([TENON, "run", coded(folder, 4), "--knob", "cache=" + cache, "--knob", "cache_max_mib=3", "--input",
+                           "x=random:1x300000"], stdout=subprocess.DEVNULL).returncode == 0
+    assert [os.path.exists(path) for path in others] == [True, False, True, True], "what a writer lost an hour ago goes, no other file"
+    for path in (others[0], *others[2:]):
+        os.remove(path)
+    assert len(entries(cache)) == 2
+    assert [compiles(3), compiles(4)] == [0, 0]
+    assert compiles(5, "1") == 1 and numbers() == [5], "the newest stays"
+    print("entries go, those used longest ago first")
+
+
 def unusable(model, folder):
     want = run(model, "")
     assert want[0] == 1
@@ -182,4 +223,5 @@ with tempfile.TemporaryDirectory() as folder:
     misses(folder, model, cache)
     damage(model, folder)
     at_once(model, folder)
+    bounded(folder)
     unusable(model, folder)
