@@ -457,6 +457,8 @@ def child(numbers, args, shared, out):
     phase, counts = memoryview(shared)[8:9], collections.Counter()
     if not SANITIZED:
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    for deadly in signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL:  # a sanitizer makes an exit status of them
+        signal.signal(deadly, signal.SIG_DFL)
     with os.fdopen(out, "w") as f:
         def put(row):
             f.write(json.dumps(row) + "\n")
