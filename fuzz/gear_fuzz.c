@@ -1,6 +1,7 @@
 /* Texts of gear options, a line each: input shape; b, i or d and a list of gears; policy; format. Refused with a
  * sentence, or the program is written, read and run in its gears and beside them. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "driver/compile.h"
 #include "driver/session.h"
@@ -26,7 +27,12 @@ static char *gear_line(const uint8_t *data, size_t size, int number) {
   }
   if (!at || at == end) return NULL;
   const char *stop = memchr(at, '\n', (size_t)(end - at));
-  return strndup(at, (size_t)((stop ? stop : end) - at));
+  const size_t len = (size_t)((stop ? stop : end) - at);
+  char *const line = malloc(len + 1); /* strndup of what no 0 ends is a report of strict_string_checks */
+  if (!line) abort();
+  memcpy(line, at, len);
+  line[len] = 0;
+  return line;
 }
 
 /* Every free dim has its size in `gear`, less `less`. */
