@@ -267,5 +267,22 @@ void tn_copy_element(tn_dtype d, void *dst, int64_t di, const void *src, int64_t
     return;
   }
   const int64_t bytes = bits / 8;
-  memcpy((char *)dst + di * bytes, (const char *)src + si * bytes, (size_t)bytes);
+  char *const to = (char *)dst + di * bytes;
+  const char *const from = (const char *)src + si * bytes;
+  switch (bytes) { /* sizes the compiler knows become single moves */
+    case 1:
+      memcpy(to, from, 1);
+      break;
+    case 2:
+      memcpy(to, from, 2);
+      break;
+    case 4:
+      memcpy(to, from, 4);
+      break;
+    case 8:
+      memcpy(to, from, 8);
+      break;
+    default:
+      memcpy(to, from, (size_t)bytes);
+  }
 }

@@ -107,6 +107,12 @@ void tn_import_set_int(tn_node *node, const char *attr, int64_t v) {
   tn_edit_set_attr(node, attr, (tn_attr){.kind = kind, .i = v});
 }
 
+void tn_import_set_ints(tn_node *node, const char *attr, const int64_t *v, int64_t n) {
+  int64_t *const own = TN_NEW_ARRAY(&node->region->graph->ctx->arena, int64_t, n);
+  if (n > 0) memcpy(own, v, (size_t)n * sizeof *own);
+  tn_edit_set_attr(node, attr, (tn_attr){.kind = TN_ATTR_INTS, .n = n, .ints = own});
+}
+
 void tn_import_set_float(tn_node *node, const char *attr, double v) {
   tn_edit_set_attr(node, attr, (tn_attr){.kind = TN_ATTR_FLOAT, .f = (double)(float)v});
 }

@@ -56,6 +56,7 @@ tn_value *tn_import_const_f32(tn_import *im, const double *v, int64_t n);  /* 1-
 tn_value *tn_import_const_strs(tn_import *im, const tn_str *v, int64_t n); /* 1-D */
 tn_value *tn_import_const_lit(tn_import *im, const tn_lit *lit);
 void tn_import_set_int(tn_node *node, const char *attr, int64_t v);
+void tn_import_set_ints(tn_node *node, const char *attr, const int64_t *v, int64_t n); /* copied */
 void tn_import_set_float(tn_node *node, const char *attr, double v);
 void tn_import_set_str(tn_node *node, const char *attr, const char *v);
 /* Copies every not yet used attribute that the node's op has in its schema (kind checked). */

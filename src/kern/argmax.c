@@ -1,6 +1,7 @@
 /* Places of extreme elements: ArgMax, ArgMin, TopK. NaN counts as the largest value. */
 #include <math.h>
 
+#include "kern/line.h"
 #include "kern/move.h"
 
 /* Elements as keys whose integer order is the values' order: floats by their bits, NaN on top. */
@@ -26,6 +27,7 @@ static int64_t argmax_key(tn_dtype d, const void *p, int64_t i) {
 }
 
 typedef struct argmax_job {
+  const tn_line_isa *isa;
   tn_dtype dtype;
   const void *x;
   int64_t *places;
@@ -44,29 +46,22 @@ static int64_t argmax_line(const argmax_job *j, int64_t base) {
   }
   return best;
 }
-/* The plain case: f32, first place of the maximum of a contiguous line. */
-static int64_t argmax_line_f32(const float *x, int64_t n) {
-  enum { LANES = 16 };
-  float m[LANES];
+/* The plain case: f32, first place in a contiguous line. */
+static int64_t argmax_line_f32(const argmax_job *j, int64_t base) {
+  const float *const x = (const float *)j->x + base;
+  const float top = j->isa->fold[j->max ? TN_LINE_MAX : TN_LINE_MIN](x, j->n, 0);
   int64_t i = 0;
-  bool nan = false;
-  for (int l = 0; l < LANES; l++) m[l] = x[0];
-  for (; i + LANES <= n; i += LANES)
-    for (int l = 0; l < LANES; l++) m[l] = x[i + l] > m[l] || x[i + l] != x[i + l] ? x[i + l] : m[l];
-  for (; i < n; i++) m[0] = x[i] > m[0] || x[i] != x[i] ? x[i] : m[0];
-  for (int l = 0; l < LANES; l++) nan = nan || m[l] != m[l];
-  for (int l = 1; l < LANES; l++) m[0] = m[l] > m[0] ? m[l] : m[0];
-  for (i = 0; i < n; i++)
-    if (nan ? x[i] != x[i] : x[i] == m[0]) return i;
-  return 0;
+  if (top != top) return argmax_line(j, base);
+  while (i < j->n - 1 && x[i] != top) i++;
+  return i;
 }
 static void argmax_task(void *arg, int64_t begin, int64_t end, int worker) {
   const argmax_job *const j = arg;
-  const bool plain = j->dtype == TN_F32 && j->inner == 1 && j->max && !j->last;
+  const bool plain = j->dtype == TN_F32 && j->inner == 1 && !j->last;
   (void)worker;
   for (int64_t i = begin; i < end; i++) {
     const int64_t base = i / j->inner * j->n * j->inner + i % j->inner;
-    j->places[i] = plain ? argmax_line_f32((const float *)j->x + base, j->n) : argmax_line(j, base);
+    j->places[i] = plain ? argmax_line_f32(j, base) : argmax_line(j, base);
   }
 }
 static tn_status argmax_run(tn_kcall *k, bool max) {
@@ -82,7 +77,12 @@ static tn_status argmax_run(tn_kcall *k, bool max) {
     if (d == axis && tn_k_int(k, "keepdims", 1)) dims[rank++] = 1;
   }
   TN_TRY(tn_k_out(k, 0, rank, dims));
-  argmax_job j = {.dtype = x->dtype, .x = x->data, .places = k->out[0]->data, .n = x->dims[axis], .max = max};
+  argmax_job j = {.isa = tn_line_isa_get(),
+                  .dtype = x->dtype,
+                  .x = x->data,
+                  .places = k->out[0]->data,
+                  .n = x->dims[axis],
+                  .max = max};
   j.inner = tn_k_count(x->dims, axis + 1, x->rank);
   j.last = tn_k_int(k, "select_last_index", 0) != 0;
   if (k->out[0]->count == 0) return TN_OK;

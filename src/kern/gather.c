@@ -10,6 +10,35 @@ static tn_status gather_index(tn_kcall *k, const tn_karg *at, int64_t i, int64_t
   return TN_OK;
 }
 
+/* n elements y[i] = x[base + i * step + place(i) * stride], places checked. Returns the first bad one, or n. */
+#define GATHER_ROW(name, T)                                                                               \
+  static int64_t gather_row_##name(void *to, const void *from, const int64_t *at, int64_t n, int64_t dim, \
+                                   int64_t step, int64_t stride) {                                        \
+    T *const y = to;                                                                                      \
+    const T *const x = from;                                                                              \
+    for (int64_t i = 0; i < n; i++) {                                                                     \
+      const int64_t place = at[i] < 0 ? at[i] + dim : at[i];                                              \
+      if (at[i] < -dim || place >= dim) return i;                                                         \
+      y[i] = x[i * step + place * stride];                                                                \
+    }                                                                                                     \
+    return n;                                                                                             \
+  }
+GATHER_ROW(b1, uint8_t)
+GATHER_ROW(b2, uint16_t)
+GATHER_ROW(b4, uint32_t)
+GATHER_ROW(b8, uint64_t)
+
+typedef int64_t (*gather_row_fn)(void *to, const void *from, const int64_t *at, int64_t n, int64_t dim, int64_t step,
+                                 int64_t stride);
+/* NULL: element by element. */
+static gather_row_fn gather_row_of(const tn_karg *x) {
+  const int bits = tn_dtype_bits(x->dtype);
+  if (bits == 8) return gather_row_b1;
+  if (bits == 16) return gather_row_b2;
+  if (bits == 32) return gather_row_b4;
+  return bits == 64 ? gather_row_b8 : NULL;
+}
+
 typedef struct gather_job {
   const tn_karg *x;
   tn_karg *y;
@@ -19,8 +48,16 @@ typedef struct gather_job {
 
 static void gather_task(void *arg, int64_t begin, int64_t end, int worker) {
   const gather_job *const j = arg;
+  const gather_row_fn fast = j->run == 1 ? gather_row_of(j->x) : NULL;
+  const int64_t size = tn_dtype_bits(j->x->dtype) / 8;
   (void)worker;
-  for (int64_t i = begin; i < end; i++)
+  for (int64_t i = begin, n; fast && i < end; i += n) { /* single elements, a group at a time */
+    const int64_t first = i % j->runs;
+    n = j->runs - first < end - i ? j->runs - first : end - i;
+    (void)fast((char *)j->y->data + i * size, (const char *)j->x->data + i / j->runs * j->group * size, j->from + first,
+               n, j->group, 0, 1);
+  }
+  for (int64_t i = begin; !fast && i < end; i++)
     tn_k_copy(j->x->dtype, j->y->data, i * j->run, j->x->data, i / j->runs * j->group + j->from[i % j->runs], j->run);
 }
 static void gather_run(tn_kcall *k, const gather_job *j, int64_t groups) {
@@ -58,36 +95,6 @@ TN_KERNEL(gather, TN_K_SIZES) {
   return TN_OK;
 }
 
-/* n elements y[i] = x[base + i * step + place(i) * stride], places checked. Returns the first bad one, or n. */
-#define GATHER_ROW(name, T)                                                                               \
-  static int64_t gather_row_##name(void *to, const void *from, const int64_t *at, int64_t n, int64_t dim, \
-                                   int64_t step, int64_t stride) {                                        \
-    T *const y = to;                                                                                      \
-    const T *const x = from;                                                                              \
-    for (int64_t i = 0; i < n; i++) {                                                                     \
-      const int64_t place = at[i] < 0 ? at[i] + dim : at[i];                                              \
-      if (at[i] < -dim || place >= dim) return i;                                                         \
-      y[i] = x[i * step + place * stride];                                                                \
-    }                                                                                                     \
-    return n;                                                                                             \
-  }
-GATHER_ROW(b1, uint8_t)
-GATHER_ROW(b2, uint16_t)
-GATHER_ROW(b4, uint32_t)
-GATHER_ROW(b8, uint64_t)
-
-typedef int64_t (*gather_row_fn)(void *to, const void *from, const int64_t *at, int64_t n, int64_t dim, int64_t step,
-                                 int64_t stride);
-/* NULL: element by element. */
-static gather_row_fn gather_row_of(const tn_karg *x, const tn_karg *at) {
-  const int bits = tn_dtype_bits(x->dtype);
-  if (at->dtype != TN_I64) return NULL;
-  if (bits == 8) return gather_row_b1;
-  if (bits == 16) return gather_row_b2;
-  if (bits == 32) return gather_row_b4;
-  return bits == 64 ? gather_row_b8 : NULL;
-}
-
 TN_KERNEL(gather_elements, TN_K_SIZES) {
   TN_TRY(tn_k_same_type(k, 2, 1));
   TN_TRY(tn_k_int_type(k, 1));
@@ -105,7 +112,7 @@ TN_KERNEL(gather_elements, TN_K_SIZES) {
   tn_k_strides(x->rank, x->dims, strides);
   const int last = x->rank - 1;
   const int64_t row = at->dims[last], step = axis == last ? 0 : 1, size = tn_dtype_bits(x->dtype) / 8;
-  const gather_row_fn fast = gather_row_of(x, at);
+  const gather_row_fn fast = at->dtype == TN_I64 ? gather_row_of(x) : NULL;
   for (int64_t i = 0; i < at->count; i += row) {
     const int64_t base = tn_k_dot(last, index, strides) - (axis == last ? 0 : index[axis] * strides[axis]);
     int64_t done = 0;

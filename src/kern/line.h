@@ -1,5 +1,5 @@
-/* Inner loops over lines of f32, compiled once for each CPU level: what softmax and the reductions are made of. The
- * order of every sum is fixed by the length alone. */
+/* Inner loops over lines, compiled once for each CPU level: what softmax, the reductions and products of quantised
+ * numbers are made of. The order of every sum is fixed by the length alone. */
 #ifndef TN_KERN_LINE_H
 #define TN_KERN_LINE_H
 
@@ -24,6 +24,8 @@ typedef struct tn_line_isa {
   /* Column by column, w of them: m = max(m, x); y = exp(x - m) and sum += y. y may be x. */
   void (*columns_max)(float *m, const float *x, int64_t w);
   void (*columns_exp)(float *sum, const float *x, const float *m, float *y, int64_t w);
+  /* out[j] = sum of a[i] * b[j * n + i], i < n, for j < columns: numbers of 9 bits, sums that wrap. */
+  void (*dots)(const int16_t *a, const int16_t *b, int64_t n, int64_t columns, uint32_t *out);
   float (*fold[TN_N_LINE_FOLDS])(const float *x, int64_t n, float shift);
   void (*fold_rows[TN_N_LINE_FOLDS])(float *acc, const float *x, int64_t w, const float *shift); /* acc joined with x */
 } tn_line_isa;

@@ -12,7 +12,8 @@
 #define LINE_PASTE_(a, b) a##b
 #define LINE_PASTE(a, b) LINE_PASTE_(a, b)
 #define LINE_NAME(x) LINE_PASTE(line_##x, LINE_LEVEL)
-#define LINE_N 32 /* lanes */
+#define LINE_N 32      /* lanes */
+#define LINE_SPAN 8192 /* products of two 9-bit numbers that fit in an int32 sum */
 
 static float LINE_NAME(max)(const float *x, int64_t n) {
   float m[LINE_N];
@@ -58,6 +59,35 @@ static void LINE_NAME(columns_exp)(float *restrict sum, const float *x, const fl
     const float e = tn_expf(x[c] - m[c]);
     sum[c] += e;
     y[c] = e;
+  }
+}
+
+/* Four columns, `step` apart. */
+static void LINE_NAME(dot_4)(const int16_t *a, const int16_t *b, int64_t step, int64_t n, uint32_t *out) {
+  for (int j = 0; j < 4; j++) out[j] = 0;
+  for (int64_t from = 0; from < n; from += LINE_SPAN) {
+    const int64_t end = from + LINE_SPAN < n ? from + LINE_SPAN : n;
+    int32_t s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+    const int16_t *const b0 = b, *const b1 = b + step, *const b2 = b + 2 * step, *const b3 = b + 3 * step;
+    for (int64_t i = from; i < end; i++) {
+      s0 += a[i] * b0[i];
+      s1 += a[i] * b1[i];
+      s2 += a[i] * b2[i];
+      s3 += a[i] * b3[i];
+    }
+    out[0] += (uint32_t)s0;
+    out[1] += (uint32_t)s1;
+    out[2] += (uint32_t)s2;
+    out[3] += (uint32_t)s3;
+  }
+}
+static void LINE_NAME(dots)(const int16_t *a, const int16_t *b, int64_t n, int64_t columns, uint32_t *out) {
+  int64_t j = 0;
+  for (; j + 4 <= columns; j += 4) LINE_NAME(dot_4)(a, b + j * n, n, n, out + j);
+  for (; j < columns; j++) {
+    uint32_t same[4];
+    LINE_NAME(dot_4)(a, b + j * n, 0, n, same);
+    out[j] = same[0];
   }
 }
 
@@ -114,6 +144,7 @@ const tn_line_isa LINE_PASTE(tn_line_isa, LINE_LEVEL) = {
     .scale = LINE_NAME(scale),
     .columns_max = LINE_NAME(columns_max),
     .columns_exp = LINE_NAME(columns_exp),
+    .dots = LINE_NAME(dots),
     .fold = {LINE_NAME(fold_sum), LINE_NAME(fold_abs), LINE_NAME(fold_square), LINE_NAME(fold_prod),
              LINE_NAME(fold_max), LINE_NAME(fold_min), LINE_NAME(fold_exp)},
     .fold_rows = {LINE_NAME(rows_sum), LINE_NAME(rows_abs), LINE_NAME(rows_square), LINE_NAME(rows_prod),
@@ -125,6 +156,7 @@ const tn_line_isa LINE_PASTE(tn_line_isa, LINE_LEVEL) = {
 #undef LINE_PASTE
 #undef LINE_NAME
 #undef LINE_N
+#undef LINE_SPAN
 #undef LINE_FOLD
 #undef LINE_ADD
 #undef LINE_MUL

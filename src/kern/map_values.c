@@ -8,6 +8,10 @@ typedef struct pairs_job {
   int64_t mask;
 } pairs_job;
 
+static uint64_t pairs_mix(uint64_t bits) {
+  bits *= UINT64_C(0x9E3779B97F4A7C15);
+  return bits ^ bits >> 29;
+}
 static uint64_t pairs_hash(const tn_karg *a, int64_t i) {
   if (a->dtype == TN_STR) {
     const tn_str s = ((const tn_str *)a->data)[i];
@@ -24,8 +28,7 @@ static uint64_t pairs_hash(const tn_karg *a, int64_t i) {
   } else {
     bits = (uint64_t)tn_k_i64(a, i);
   }
-  bits *= UINT64_C(0x9E3779B97F4A7C15);
-  return bits ^ bits >> 29;
+  return pairs_mix(bits);
 }
 
 static bool pairs_same(const tn_karg *a, int64_t i, const tn_karg *b, int64_t j) {
@@ -37,6 +40,12 @@ static bool pairs_same(const tn_karg *a, int64_t i, const tn_karg *b, int64_t j)
 
 /* The slot of the key that equals element i of a, or the free one where it would be. */
 static int64_t pairs_slot(const pairs_job *j, const tn_karg *a, int64_t i) {
+  if (a->dtype == TN_I64) {
+    const int64_t *const keys = j->keys->data, key = ((const int64_t *)a->data)[i];
+    int64_t slot = (int64_t)(pairs_mix((uint64_t)key) & (uint64_t)j->mask);
+    while (j->table[slot] && keys[j->table[slot] - 1] != key) slot = (slot + 1) & j->mask;
+    return slot;
+  }
   int64_t at = (int64_t)(pairs_hash(a, i) & (uint64_t)j->mask);
   while (j->table[at] && !pairs_same(a, i, j->keys, j->table[at] - 1)) at = (at + 1) & j->mask;
   return at;

@@ -51,11 +51,39 @@ TN_KERNEL(lp_normalization, TN_K_SIZES) {
   return TN_OK;
 }
 
+/* Sum of x - mean, or of its squares. */
+static double norm_axis_sum(const float *x, int64_t n, double mean, bool squares) {
+  enum { LANES = 8 };
+  double sum[LANES] = {0};
+  int64_t i = 0;
+  for (; i + LANES <= n; i += LANES)
+    for (int l = 0; l < LANES; l++) {
+      const double away = (double)x[i + l] - mean;
+      sum[l] += squares ? away * away : away;
+    }
+  for (; i < n; i++) {
+    const double away = (double)x[i] - mean;
+    sum[0] += squares ? away * away : away;
+  }
+  for (int l = 1; l < LANES; l++) sum[0] += sum[l];
+  return sum[0];
+}
+static void norm_axis_line(int pass, const float *restrict x, float *restrict y, int64_t n, double *mean,
+                           double *scale) {
+  const double m = *mean, s = *scale;
+  if (pass == 0) *mean += norm_axis_sum(x, n, 0, false);
+  if (pass == 1) *scale += norm_axis_sum(x, n, m, true);
+  for (int64_t i = 0; pass == 2 && i < n; i++) y[i] = (float)(((double)x[i] - m) * s);
+}
 /* A run of elements in one of three passes: sums, sums of squares of what is left, the results. */
 static void norm_axis_run(int pass, const tn_karg *x, tn_karg *y, int64_t first, int64_t run, int64_t step,
                           double *mean, double *scale) {
   const bool is_f32 = x->dtype == TN_F32;
   const float *const xs = is_f32 ? (const float *)x->data + first : NULL;
+  if (is_f32 && step == 0) {
+    norm_axis_line(pass, xs, (float *)y->data + first, run, mean, scale);
+    return;
+  }
   for (int64_t i = 0; i < run; i++) {
     const double v = is_f32 ? (double)xs[i] : norm_axis_load(x, first + i), away = v - mean[i * step];
     if (pass == 0)

@@ -35,7 +35,8 @@ TN_KERNEL(one_hot, TN_K_SIZES) {
     int64_t place = tn_k_i64(x, i); /* floats are cut toward zero */
     if (place < 0) place += depth;
     if (place < 0 || place >= depth) continue;
-    tn_copy_element(y->dtype, y->data, (i / inner * depth + place) * inner + i % inner, values->data, 1);
+    const int64_t line = inner == 1 ? i : i / inner, at = inner == 1 ? 0 : i % inner;
+    tn_copy_element(y->dtype, y->data, (line * depth + place) * inner + at, values->data, 1);
   }
   return TN_OK;
 }

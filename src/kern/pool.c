@@ -54,21 +54,22 @@ static tn_status pool_global_size(tn_kcall *k) {
 static int64_t pool_planes(const tn_kcall *k) { return k->in[0]->dims[0] * k->in[0]->dims[1]; }
 
 /* Folds every tap of the window into the row of results: for each tap, a loop over outputs. */
-#define POOL_ROW(T, NAME, STEP)                                            \
-  static void NAME(const pool_job *j, const T *x, int64_t row, T *y) {     \
-    const tn_krows *r = j->rows;                                           \
-    for (int64_t t = 0; t < r->taps; t++) {                                \
-      const int64_t in = r->map[t * r->rows_out + row];                    \
-      if (in < 0) continue;                                                \
-      for (int64_t kx = 0; kx < r->kernel; kx++) {                         \
-        const T *s = x + in * r->in + kx * r->dilation - r->lo;            \
-        const int64_t a = j->first[kx], b = j->last[kx], step = r->stride; \
-        if (step == 1)                                                     \
-          for (int64_t o = a; o < b; o++) STEP(y[o], s[o]);                \
-        else                                                               \
-          for (int64_t o = a; o < b; o++) STEP(y[o], s[o * step]);         \
-      }                                                                    \
-    }                                                                      \
+#define POOL_ROW(T, NAME, STEP)                                                \
+  static void NAME(const pool_job *j, const T *x, int64_t row, T *out) {       \
+    const tn_krows *r = j->rows;                                               \
+    for (int64_t t = 0; t < r->taps; t++) {                                    \
+      const int64_t in = r->map[t * r->rows_out + row];                        \
+      if (in < 0) continue;                                                    \
+      for (int64_t kx = 0; kx < r->kernel; kx++) {                             \
+        const T *restrict const s = x + in * r->in + kx * r->dilation - r->lo; \
+        T *restrict const y = out;                                             \
+        const int64_t a = j->first[kx], b = j->last[kx], step = r->stride;     \
+        if (step == 1)                                                         \
+          for (int64_t o = a; o < b; o++) STEP(y[o], s[o]);                    \
+        else                                                                   \
+          for (int64_t o = a; o < b; o++) STEP(y[o], s[o * step]);             \
+      }                                                                        \
+    }                                                                          \
   }
 
 #define POOL_MAX(y, x) (y) = (x) > (y) ? (x) : (y)

@@ -4,14 +4,11 @@
  * sum of pairs. Sums are int32 and wrap. */
 #include <math.h>
 
+#include "kern/line.h"
 #include "kern/move.h"
 #include "kern/window.h"
 
-enum {
-  QPRODUCT_SPAN = 8192, /* products of two 9-bit numbers that fit in an int32 sum */
-  QPRODUCT_ROWS = 16,
-  QPRODUCT_COLUMNS = 64
-};
+enum { QPRODUCT_ROWS = 16, QPRODUCT_COLUMNS = 64 };
 
 typedef struct qproduct_ports { /* positions of the operands; -1 = the operator has none */
   int a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero, bias;
@@ -46,57 +43,35 @@ static int qproduct_zero_at(const qproduct_param *p, int64_t matrix, int64_t lin
   return z >= -128 && z <= 255 ? (int)z : 0;
 }
 static inline int16_t qproduct_load(const tn_karg *a, int64_t i, int zero) {
-  return (int16_t)((a->dtype == TN_U8 ? ((const uint8_t *)a->data)[i] : ((const int8_t *)a->data)[i]) - zero);
+  const int sign = a->dtype == TN_I8 ? 128 : 0; /* i8 is read as u8: its upper bit turned, it is 128 more */
+  return (int16_t)((((const uint8_t *)a->data)[i] ^ sign) - sign - zero);
 }
 static bool qproduct_is_bytes(const tn_karg *a) { return a->dtype == TN_U8 || a->dtype == TN_I8; }
 
-/* out[j] = sum of a[i] * b[j * step + i], i < n, for j < 4. */
-static void qproduct_dot_4(const int16_t *a, const int16_t *b, int64_t step, int64_t n, uint32_t *out) {
-  for (int j = 0; j < 4; j++) out[j] = 0;
-  for (int64_t from = 0; from < n; from += QPRODUCT_SPAN) {
-    const int64_t end = from + QPRODUCT_SPAN < n ? from + QPRODUCT_SPAN : n;
-    int32_t s0 = 0, s1 = 0, s2 = 0, s3 = 0;
-    const int16_t *const b0 = b, *const b1 = b + step, *const b2 = b + 2 * step, *const b3 = b + 3 * step;
-    for (int64_t i = from; i < end; i++) {
-      s0 += a[i] * b0[i];
-      s1 += a[i] * b1[i];
-      s2 += a[i] * b2[i];
-      s3 += a[i] * b3[i];
-    }
-    out[0] += (uint32_t)s0;
-    out[1] += (uint32_t)s1;
-    out[2] += (uint32_t)s2;
-    out[3] += (uint32_t)s3;
-  }
-}
-/* The same for any number of columns. */
-static void qproduct_dots(const int16_t *a, const int16_t *b, int64_t n, int64_t columns, uint32_t *out) {
-  int64_t j = 0;
-  for (; j + 4 <= columns; j += 4) qproduct_dot_4(a, b + j * n, n, n, out + j);
-  for (; j < columns; j++) {
-    uint32_t same[4];
-    qproduct_dot_4(a, b + j * n, 0, n, same);
-    out[j] = same[0];
-  }
-}
-
-/* Element `at` of the result: the sum itself, or quantised again. */
-static void qproduct_store(tn_karg *y, int64_t at, uint32_t sum, double scale, double zero) {
+/* Elements of the result from `at` on: the sums themselves, or quantised again. A product is held to +-2^20, where
+ * adding 1.5 * 2^52 rounds; NaN becomes the least. */
+static void qproduct_store(tn_karg *y, int64_t at, const uint32_t *restrict sums, const double *restrict scale,
+                           double zero, int64_t n) {
+  const double lo = y->dtype == TN_I8 ? -128 : 0, hi = lo + 255, magic = 6755399441055744.0;
+  uint8_t *restrict const q = (uint8_t *)y->data + at;
   if (y->dtype == TN_I32) {
-    ((int32_t *)y->data)[at] = (int32_t)sum;
+    memcpy((int32_t *)y->data + at, sums, (size_t)n * sizeof(int32_t));
     return;
   }
-  const double lo = y->dtype == TN_I8 ? -128 : 0, v = nearbyint((double)(int32_t)sum * scale) + zero;
-  const int q = (int)(v > lo ? (v < lo + 255 ? v : lo + 255) : lo);
-  if (y->dtype == TN_I8)
-    ((int8_t *)y->data)[at] = (int8_t)q;
-  else
-    ((uint8_t *)y->data)[at] = (uint8_t)q;
+  for (int64_t i = 0; i < n; i++) {
+    double v = (double)(int32_t)sums[i] * scale[i];
+    v = v > -1048576.0 ? v : -1048576.0;
+    v = v < 1048576.0 ? v : 1048576.0;
+    v = ((v + magic) - magic) + zero;
+    v = v > lo ? v : lo;
+    q[i] = (uint8_t)(int32_t)(v < hi ? v : hi);
+  }
 }
 
 /* --- matrices --- */
 
 typedef struct qproduct_matmul {
+  const tn_line_isa *isa;
   const tn_karg *a, *b;
   tn_karg *y;
   qproduct_param a_scale, a_zero, b_scale, b_zero, y_scale, y_zero;
@@ -174,13 +149,17 @@ static void qproduct_matmul_task(void *arg, int64_t begin, int64_t end, int work
     const int64_t columns = j->n - c0 < QPRODUCT_COLUMNS ? j->n - c0 : QPRODUCT_COLUMNS;
     int64_t a, b;
     qproduct_split(j, batch, &a, &b);
+    float by_column[QPRODUCT_COLUMNS];
+    for (int64_t c = 0; c < columns; c++) by_column[c] = (float)qproduct_param_at(&j->b_scale, b, c0 + c, 1);
     for (int64_t row = r0; row < j->m && row < r0 + QPRODUCT_ROWS; row++) {
       uint32_t sums[QPRODUCT_COLUMNS];
-      qproduct_dots(j->a16 + (a * j->m + row) * j->k, j->b16 + (b * j->n + c0) * j->k, j->k, columns, sums);
-      const double zero = qproduct_param_at(&j->y_zero, batch, row, 0);
-      for (int64_t c = 0; c < columns; c++)
-        qproduct_store(j->y, (batch * j->m + row) * j->n + c0 + c, sums[c],
-                       qproduct_matmul_scale(j, batch, a, b, row, c0 + c), zero);
+      double scale[QPRODUCT_COLUMNS];
+      const float sa = (float)qproduct_param_at(&j->a_scale, a, row, 1);
+      const float sy = (float)qproduct_param_at(&j->y_scale, batch, row, 1);
+      for (int64_t c = 0; c < columns; c++) scale[c] = (double)(sa * by_column[c] / sy);
+      j->isa->dots(j->a16 + (a * j->m + row) * j->k, j->b16 + (b * j->n + c0) * j->k, j->k, columns, sums);
+      qproduct_store(j->y, (batch * j->m + row) * j->n + c0, sums, scale, qproduct_param_at(&j->y_zero, batch, row, 0),
+                     columns);
     }
   }
 }
@@ -244,7 +223,7 @@ static void qproduct_float_task(void *arg, int64_t begin, int64_t end, int worke
 }
 
 static tn_status qproduct_matmul_run(tn_kcall *k, const qproduct_ports *p) {
-  qproduct_matmul j = {NULL};
+  qproduct_matmul j = {.isa = tn_line_isa_get()};
   TN_TRY(qproduct_matmul_size(k, p, &j));
   TN_TRY(qproduct_matmul_params(k, p, &j));
   if (j.y->count == 0) return TN_OK;
@@ -276,6 +255,7 @@ TN_KERNEL(qlinear_matmul, TN_K_SIZES) {
 /* --- convolutions --- */
 
 typedef struct qproduct_conv {
+  const tn_line_isa *isa;
   const tn_karg *x, *bias;
   tn_karg *y;
   qproduct_param w_scale, w_zero;
@@ -297,9 +277,11 @@ static void qproduct_conv_column(const qproduct_conv *j, int64_t image, int64_t 
     const int64_t plane = ((image * j->group + g) * j->cg + c) * j->w.n_in;
     for (int64_t t = 0; t < r->taps; t++) {
       const int64_t in = r->map[t * r->rows_out + row];
+      const bool inside = in >= 0 && x0 >= 0 && x0 + (r->kernel - 1) * r->dilation < r->in;
       for (int64_t kx = 0; kx < r->kernel; kx++, out++) {
         const int64_t x = x0 + kx * r->dilation;
-        *out = in < 0 || x < 0 || x >= r->in ? 0 : qproduct_load(j->x, plane + in * r->in + x, j->x_zero);
+        const bool outside = !inside && (in < 0 || x < 0 || x >= r->in);
+        *out = outside ? 0 : qproduct_load(j->x, plane + in * r->in + x, j->x_zero);
       }
     }
   }
@@ -315,11 +297,15 @@ static void qproduct_conv_task(void *arg, int64_t begin, int64_t end, int worker
     for (int64_t p = 0; p < n; p++) qproduct_conv_column(j, image, g, p0 + p, columns + p * j->k);
     for (int64_t m = g * j->mg; m < (g + 1) * j->mg; m++) {
       uint32_t sums[QPRODUCT_COLUMNS];
-      qproduct_dots(j->w16 + m * j->k, columns, j->k, n, sums);
+      double scale[QPRODUCT_COLUMNS];
+      j->isa->dots(j->w16 + m * j->k, columns, j->k, n, sums);
       const uint32_t bias = j->bias ? (uint32_t)((const int32_t *)j->bias->data)[m] : 0;
-      const double scale = (double)(j->x_scale * (float)qproduct_param_at(&j->w_scale, 0, m, 1) / j->y_scale);
-      for (int64_t p = 0; p < n; p++)
-        qproduct_store(j->y, (image * j->group * j->mg + m) * j->w.n_out + p0 + p, sums[p] + bias, scale, j->y_zero);
+      const double each = (double)(j->x_scale * (float)qproduct_param_at(&j->w_scale, 0, m, 1) / j->y_scale);
+      for (int64_t p = 0; p < n; p++) {
+        sums[p] += bias;
+        scale[p] = each;
+      }
+      qproduct_store(j->y, (image * j->group * j->mg + m) * j->w.n_out + p0, sums, scale, j->y_zero, n);
     }
   }
 }
@@ -379,7 +365,7 @@ static tn_status qproduct_conv_weights(tn_kcall *k, const tn_karg *w, qproduct_c
 static tn_status qproduct_conv_run(tn_kcall *k, const qproduct_ports *p) {
   const tn_karg *const x = k->in[p->a];
   const tn_karg *const w = k->in[p->b];
-  qproduct_conv j = {.x = x};
+  qproduct_conv j = {.isa = tn_line_isa_get(), .x = x};
   int64_t each;
   void *columns;
   if (!qproduct_is_bytes(x)) return tn_k_no_dtype(k, p->a);

@@ -1,7 +1,7 @@
 /* Kernels of quantisation. */
 #include <math.h>
 
-#include "kern/kern.h"
+#include "kern/quant.h"
 
 typedef struct quant_job {
   const tn_karg *x, *scale, *zero;
@@ -46,6 +46,14 @@ static tn_status quant_layout(tn_kcall *k, quant_job *j) {
   return TN_OK;
 }
 
+const tn_quant_row *tn_quant_rows_get(void) {
+#if defined(__x86_64__)
+  const int level = tn_cpu_level();
+  if (level >= 3) return level >= 4 ? tn_quant_rows_v4 : tn_quant_rows_v3;
+#endif
+  return tn_quant_rows_v1;
+}
+
 static void quant_out_range(quant_job *j, tn_dtype d) {
   const int bits = tn_dtype_bits(d);
   const bool is_signed = tn_dtype_cls(d) == TN_CLASS_INT;
@@ -73,75 +81,26 @@ static int64_t quant_run(const quant_job *j, int64_t i, int64_t end, int64_t *ou
   return left < n ? left : n;
 }
 
-/* x / scale, to even, plus zero, saturated. Quotients are held to +-2^22, where adding 1.5 * 2^23 rounds; NaN becomes
- * the least. */
-#define QUANT_LOOPS(suffix, T, lo, hi)                                                                                \
-  static void quant_to_##suffix(const float *x, const float *scale, int64_t step, const T *zero, T *y, int64_t n) {   \
-    const float magic = 12582912.0f;                                                                                  \
-    if (step == 0) {                                                                                                  \
-      const float s = scale[0], z = zero ? (float)zero[0] : 0.0f;                                                     \
-      for (int64_t i = 0; i < n; i++) {                                                                               \
-        float q = x[i] / s;                                                                                           \
-        q = q > -4194304.0f ? q : -4194304.0f;                                                                        \
-        q = q < 4194304.0f ? q : 4194304.0f;                                                                          \
-        float v = ((q + magic) - magic) + z;                                                                          \
-        v = v > (lo) ? v : (lo);                                                                                      \
-        y[i] = (T)(int32_t)(v < (hi) ? v : (hi));                                                                     \
-      }                                                                                                               \
-      return;                                                                                                         \
-    }                                                                                                                 \
-    for (int64_t i = 0; i < n; i++) {                                                                                 \
-      float q = x[i] / scale[i];                                                                                      \
-      q = q > -4194304.0f ? q : -4194304.0f;                                                                          \
-      q = q < 4194304.0f ? q : 4194304.0f;                                                                            \
-      float v = ((q + magic) - magic) + (zero ? (float)zero[i] : 0.0f);                                               \
-      v = v > (lo) ? v : (lo);                                                                                        \
-      y[i] = (T)(int32_t)(v < (hi) ? v : (hi));                                                                       \
-    }                                                                                                                 \
-  }                                                                                                                   \
-  static void quant_from_##suffix(const T *x, const float *scale, int64_t step, const T *zero, float *y, int64_t n) { \
-    const int32_t z = zero ? zero[0] : 0;                                                                             \
-    const float s = scale[0];                                                                                         \
-    if (step == 0)                                                                                                    \
-      for (int64_t i = 0; i < n; i++) y[i] = (float)((int32_t)x[i] - z) * s;                                          \
-    else if (zero)                                                                                                    \
-      for (int64_t i = 0; i < n; i++) y[i] = (float)((int32_t)x[i] - (int32_t)zero[i]) * scale[i];                    \
-    else                                                                                                              \
-      for (int64_t i = 0; i < n; i++) y[i] = (float)x[i] * scale[i];                                                  \
-  }
-QUANT_LOOPS(u8, uint8_t, 0.0f, 255.0f)
-QUANT_LOOPS(i8, int8_t, -128.0f, 127.0f)
-QUANT_LOOPS(u16, uint16_t, 0.0f, 65535.0f)
-QUANT_LOOPS(i16, int16_t, -32768.0f, 32767.0f)
-
 /* True when the job is of f32 and an integer type that has loops; then [begin, end) is done. */
 static bool quant_fast(const quant_job *j, bool to_int, int64_t begin, int64_t end) {
   const tn_karg *const real = to_int ? j->x : j->y, *const whole = to_int ? j->y : j->x;
-  const bool has_loop =
-      whole->dtype == TN_U8 || whole->dtype == TN_I8 || whole->dtype == TN_U16 || whole->dtype == TN_I16;
-  if (!has_loop || real->dtype != TN_F32 || j->scale->dtype != TN_F32 || (j->zero && j->zero->dtype != whole->dtype))
+  const tn_quant_row *const rows = tn_quant_rows_get(), *row = rows;
+  const size_t size = (size_t)tn_dtype_bits(whole->dtype) / 8;
+  while (row < rows + TN_N_QUANT_ROWS && row->dtype != whole->dtype) row++;
+  if (row == rows + TN_N_QUANT_ROWS || real->dtype != TN_F32 || j->scale->dtype != TN_F32 ||
+      (j->zero && j->zero->dtype != whole->dtype))
     return false;
   for (int64_t i = begin, n; i < end; i += n) {
     int64_t s, step;
     n = quant_run(j, i, end, &s, &step);
     const float *const scale = (const float *)j->scale->data + s;
-#define QUANT_CALL(suffix, T)                                                                      \
-  do {                                                                                             \
-    const T *const z = j->zero ? (const T *)j->zero->data + s : NULL;                              \
-    if (to_int)                                                                                    \
-      quant_to_##suffix((const float *)real->data + i, scale, step, z, (T *)whole->data + i, n);   \
-    else                                                                                           \
-      quant_from_##suffix((const T *)whole->data + i, scale, step, z, (float *)real->data + i, n); \
-  } while (0)
-    if (whole->dtype == TN_U8)
-      QUANT_CALL(u8, uint8_t);
-    else if (whole->dtype == TN_I8)
-      QUANT_CALL(i8, int8_t);
-    else if (whole->dtype == TN_U16)
-      QUANT_CALL(u16, uint16_t);
+    const void *const zero = j->zero ? (const char *)j->zero->data + (size_t)s * size : NULL;
+    float *const reals = (float *)real->data + i;
+    void *const wholes = (char *)whole->data + (size_t)i * size;
+    if (to_int)
+      row->to(reals, scale, step, zero, wholes, n);
     else
-      QUANT_CALL(i16, int16_t);
-#undef QUANT_CALL
+      row->from(wholes, scale, step, zero, reals, n);
   }
   return true;
 }
@@ -196,33 +155,49 @@ TN_KERNEL(dequantize_linear, TN_K_SIZES) {
   return TN_OK;
 }
 
+/* The least and the largest of x and 0; NaN is passed over. */
+static void quant_range(const float *x, int64_t n, float *out_lo, float *out_hi) {
+  enum { LANES = 16 };
+  float lo[LANES] = {0}, hi[LANES] = {0};
+  int64_t i = 0;
+  for (; i + LANES <= n; i += LANES)
+    for (int l = 0; l < LANES; l++) {
+      lo[l] = x[i + l] < lo[l] ? x[i + l] : lo[l];
+      hi[l] = x[i + l] > hi[l] ? x[i + l] : hi[l];
+    }
+  for (; i < n; i++) {
+    lo[0] = x[i] < lo[0] ? x[i] : lo[0];
+    hi[0] = x[i] > hi[0] ? x[i] : hi[0];
+  }
+  for (int l = 1; l < LANES; l++) {
+    lo[0] = lo[l] < lo[0] ? lo[l] : lo[0];
+    hi[0] = hi[l] > hi[0] ? hi[l] : hi[0];
+  }
+  *out_lo = lo[0];
+  *out_hi = hi[0];
+}
+
 TN_KERNEL(dynamic_quantize_linear, TN_K_SIZES) {
   TN_TRY(tn_k_need(k, 1, 1));
   const tn_karg *const x = k->in[0];
   if (x->dtype != TN_F32) return tn_k_no_dtype(k, 0);
   const float *const xs = x->data;
-  float lo = 0, hi = 0;
-  for (int64_t i = 0; i < x->count; i++) {
-    lo = xs[i] < lo ? xs[i] : lo;
-    hi = xs[i] > hi ? xs[i] : hi;
-  }
+  float lo, hi;
+  quant_range(xs, x->count, &lo, &hi);
   const float scale = hi > lo ? (hi - lo) / 255.0f : 1.0f; /* of zeros alone, a scale that can be divided by */
   const float raw = scale > 0 ? -lo / scale : 0;
   const float zero = nearbyintf(raw < 0 ? 0 : (raw > 255 ? 255 : raw));
   TN_TRY(tn_k_out(k, 0, x->rank, x->dims));
-  uint8_t *const y = k->out[0]->data;
-  for (int64_t i = 0; i < x->count; i++) {
-    const float magic = 12582912.0f, q = scale > 0 ? xs[i] / scale : 0; /* at most 255 away from 0 */
-    const float v = ((q + magic) - magic) + zero;
-    y[i] = (uint8_t)(int32_t)(v > 0 ? (v < 255 ? v : 255) : 0);
-  }
+  const uint8_t zero_point = (uint8_t)zero;
+  const float divisor = scale > 0 ? scale : INFINITY; /* of numbers too small for a scale, all are 0 */
+  tn_quant_rows_get()[TN_QUANT_U8].to(xs, &divisor, 0, &zero_point, k->out[0]->data, x->count);
   if (tn_k_outp(k, 1)) {
     TN_TRY(tn_k_out(k, 1, 0, NULL));
     *(float *)k->out[1]->data = scale;
   }
   if (tn_k_outp(k, 2)) {
     TN_TRY(tn_k_out(k, 2, 0, NULL));
-    *(uint8_t *)k->out[2]->data = (uint8_t)zero;
+    *(uint8_t *)k->out[2]->data = zero_point;
   }
   return TN_OK;
 }

@@ -10,7 +10,7 @@ typedef struct tn_recast_row {
   tn_recast_fn fn;
 } tn_recast_row;
 
-enum { TN_RECAST_ROWS = 10 };
+enum { TN_RECAST_ROWS = 17 };
 extern const tn_recast_row tn_recast_rows_v1[TN_RECAST_ROWS];
 #if defined(__x86_64__)
 extern const tn_recast_row tn_recast_rows_v3[TN_RECAST_ROWS];

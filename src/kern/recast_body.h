@@ -91,6 +91,13 @@ RECAST(f32_i8, float, int8_t, (int8_t)RECAST_NAME(held)(x, -128.0f, 127.0f))
 RECAST(f32_bool, float, uint8_t, (uint8_t) !(x == 0.0f))
 RECAST(u8_f32, uint8_t, float, (float)(int32_t)x)
 RECAST(bool_f32, uint8_t, float, x ? 1.0f : 0.0f)
+RECAST(i8_f32, int8_t, float, (float)x)
+RECAST(i32_f32, int32_t, float, (float)x)
+RECAST(i64_f32, int64_t, float, (float)x)
+RECAST(f64_f32, double, float, (float)x)
+RECAST(f32_f64, float, double, (double)x)
+RECAST(i64_i32, int64_t, int32_t, (int32_t)(uint32_t)(uint64_t)x)
+RECAST(i32_i64, int32_t, int64_t, x)
 
 extern const tn_recast_row RECAST_PASTE(tn_recast_rows, RECAST_LEVEL)[TN_RECAST_ROWS];
 const tn_recast_row RECAST_PASTE(tn_recast_rows, RECAST_LEVEL)[TN_RECAST_ROWS] = {
@@ -99,6 +106,10 @@ const tn_recast_row RECAST_PASTE(tn_recast_rows, RECAST_LEVEL)[TN_RECAST_ROWS] =
     {TN_F32, TN_I32, RECAST_NAME(f32_i32)},   {TN_F32, TN_U8, RECAST_NAME(f32_u8)},
     {TN_F32, TN_I8, RECAST_NAME(f32_i8)},     {TN_F32, TN_BOOL, RECAST_NAME(f32_bool)},
     {TN_U8, TN_F32, RECAST_NAME(u8_f32)},     {TN_BOOL, TN_F32, RECAST_NAME(bool_f32)},
+    {TN_I8, TN_F32, RECAST_NAME(i8_f32)},     {TN_I32, TN_F32, RECAST_NAME(i32_f32)},
+    {TN_I64, TN_F32, RECAST_NAME(i64_f32)},   {TN_F64, TN_F32, RECAST_NAME(f64_f32)},
+    {TN_F32, TN_F64, RECAST_NAME(f32_f64)},   {TN_I64, TN_I32, RECAST_NAME(i64_i32)},
+    {TN_I32, TN_I64, RECAST_NAME(i32_i64)},
 };
 
 #undef RECAST_LEVEL

@@ -44,6 +44,24 @@ static void softmax_columns(const tn_line_isa *isa, softmax_kind kind, const flo
       y[i * step + c] = kind == SOFTMAX_EXP ? y[i * step + c] * sum[c] : x[i * step + c] - m[c] - sum[c];
 }
 
+static void softmax_columns_hard(const tn_line_isa *isa, const float *x, float *y, int64_t n, int64_t step, int64_t w) {
+  float m[SOFTMAX_COLUMNS], open[SOFTMAX_COLUMNS]; /* open: 1 until the line has its 1 */
+  memcpy(m, x, (size_t)w * sizeof *m);
+  for (int64_t i = 1; i < n; i++) isa->columns_max(m, x + i * step, w);
+  for (int64_t c = 0; c < w; c++) {
+    y[c] = x[c] < m[c] ? 0.0f : 1.0f; /* NaN in front stays the maximum */
+    open[c] = 1.0f - y[c];
+  }
+  for (int64_t i = 1; i < n; i++) {
+    const float *restrict const from = x + i * step;
+    float *restrict const to = y + i * step;
+    for (int64_t c = 0; c < w; c++) {
+      to[c] = from[c] == m[c] ? open[c] : 0.0f;
+      open[c] -= to[c];
+    }
+  }
+}
+
 static void softmax_line_f64(softmax_kind kind, const double *x, double *y, int64_t n, int64_t step) {
   double m = x[0], sum = 0;
   int64_t best = 0;
@@ -92,6 +110,8 @@ static void softmax_task(void *arg, int64_t begin, int64_t end, int worker) {
       for (int64_t c = 0; c < w; c++) softmax_buffered(j, at + c, j->lines + worker * j->n);
     } else if (j->inner == 1) {
       softmax_row(j->isa, j->kind, (const float *)j->x + at, (float *)j->y + at, j->n);
+    } else if (j->kind == SOFTMAX_HARD) {
+      softmax_columns_hard(j->isa, (const float *)j->x + at, (float *)j->y + at, j->n, j->inner, w);
     } else {
       softmax_columns(j->isa, j->kind, (const float *)j->x + at, (float *)j->y + at, j->n, j->inner, w);
     }
@@ -117,7 +137,7 @@ static tn_status softmax_run(tn_kcall *k, softmax_kind kind) {
                    .inner = size[2]};
   j.blocks = (j.inner + SOFTMAX_COLUMNS - 1) / SOFTMAX_COLUMNS;
   if (x->dtype != TN_F32 && x->dtype != TN_F64 && x->dtype != TN_F16 && x->dtype != TN_BF16) return tn_k_no_dtype(k, 0);
-  if (x->dtype == TN_F16 || x->dtype == TN_BF16 || (x->dtype == TN_F32 && kind == SOFTMAX_HARD && j.inner > 1)) {
+  if (x->dtype == TN_F16 || x->dtype == TN_BF16) {
     int64_t room;
     void *lines;
     if (!tn_mul_i64(j.n, tn_pool_threads(k->pool), &room)) return tn_k_fail(k, TN_LIMIT, "too many elements");

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "kern/unary_f32.h"
+#include "kern/vmath.h"
 
 typedef struct unary_row {
   tn_kmap_fn f32; /* NULL: number `fast` of unary_f32.h */
@@ -14,14 +15,16 @@ typedef struct unary_row {
   bool to_bool, no_floats;
 } unary_row;
 
-static tn_kmap_fn unary_f32(const unary_row *row) {
-  if (row->f32 || row->no_floats) return row->f32;
+static tn_kmap_fn unary_fast(int number) {
 #if defined(__x86_64__)
   const int level = tn_cpu_level();
-  if (level >= 4) return tn_unary_f32_v4[row->fast];
-  if (level >= 3) return tn_unary_f32_v3[row->fast];
+  if (level >= 4) return tn_unary_f32_v4[number];
+  if (level >= 3) return tn_unary_f32_v3[number];
 #endif
-  return tn_unary_f32_v1[row->fast];
+  return tn_unary_f32_v1[number];
+}
+static tn_kmap_fn unary_f32(const unary_row *row) {
+  return row->f32 || row->no_floats ? row->f32 : unary_fast(row->fast);
 }
 
 static tn_status unary_run(tn_kcall *k, const unary_row *row) {
@@ -73,11 +76,29 @@ static tn_status unary_run(tn_kcall *k, const unary_row *row) {
   UNARY_ROW(id, f64_expr, __VA_ARGS__)     \
   TN_KERNEL(id, TN_K_SIZES | TN_K_IN_PLACE) { return unary_run(k, &id##_row); }
 
-/* The same of a function that libm alone has. */
-#define TN_LIBM_KERNEL(id, f32_expr, f64_expr)                          \
-  UNARY_LOOP(id, f32, float, float, f32_expr)                           \
-  UNARY_LOOP(id, f64, double, double, f64_expr)                         \
-  static const unary_row id##_row = {.f32 = id##_f32, .f64 = id##_f64}; \
+/* Function number `fast` up to TN_FAR, libm's beyond. */
+static void unary_near(int fast, float (*far)(float), const float *xs, float *ys, int64_t n) {
+  enum { BLOCK = 256 };
+  const double no_attributes[2] = {0};
+  float x[BLOCK] = {0}, y[BLOCK];
+  const void *const in[1] = {x};
+  const int64_t step = 1;
+  for (int64_t done = 0; done < n; done += BLOCK) {
+    const int64_t part = n - done < BLOCK ? n - done : BLOCK;
+    memcpy(x, xs + done, (size_t)part * sizeof *x);
+    unary_fast(fast)(in, &step, y, (part + TN_KMAP_LANES - 1) & -(int64_t)TN_KMAP_LANES, no_attributes);
+    for (int64_t i = 0; i < part; i++)
+      if (!(fabsf(x[i]) < TN_FAR)) y[i] = far(x[i]);
+    memcpy(ys + done, y, (size_t)part * sizeof *y);
+  }
+}
+#define TN_PERIODIC_KERNEL(id, far, f64_expr)                                                                 \
+  static void id##_f32(const void *const *in, const int64_t *step, void *out, int64_t n, const void *param) { \
+    (void)step, (void)param;                                                                                  \
+    unary_near(TN_UNARY_##id, far, in[0], out, n);                                                            \
+  }                                                                                                           \
+  UNARY_LOOP(id, f64, double, double, f64_expr)                                                               \
+  static const unary_row id##_row = {.f32 = id##_f32, .f64 = id##_f64};                                       \
   TN_KERNEL(id, TN_K_SIZES | TN_K_IN_PLACE) { return unary_run(k, &id##_row); }
 
 /* Loops of all integers, and their places in a row. */
@@ -146,9 +167,9 @@ TN_UNARY_KERNEL(exp, exp(x), NULL)
 TN_UNARY_KERNEL(log, log(x), NULL)
 TN_UNARY_KERNEL(sqrt, sqrt(x), NULL)
 TN_UNARY_KERNEL(reciprocal, 1.0 / x, NULL)
-TN_LIBM_KERNEL(sin, sinf(x), sin(x))
-TN_LIBM_KERNEL(cos, cosf(x), cos(x))
-TN_LIBM_KERNEL(tan, tanf(x), tan(x))
+TN_PERIODIC_KERNEL(sin, sinf, sin(x))
+TN_PERIODIC_KERNEL(cos, cosf, cos(x))
+TN_PERIODIC_KERNEL(tan, tanf, tan(x))
 TN_UNARY_KERNEL(asin, asin(x), NULL)
 TN_UNARY_KERNEL(acos, acos(x), NULL)
 TN_UNARY_KERNEL(atan, atan(x), NULL)

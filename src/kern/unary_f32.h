@@ -19,16 +19,19 @@
   ROW(log, tn_log((double)x))                                                            \
   ROW(sqrt, sqrtf(x))                                                                    \
   ROW(reciprocal, 1.0f / x)                                                              \
+  ROW(sin, tn_sin((double)x))                                                            \
+  ROW(cos, tn_cos((double)x))                                                            \
+  ROW(tan, tn_tan((double)x))                                                            \
   ROW(asin, tn_asin((double)x))                                                          \
   ROW(acos, tn_acos((double)x))                                                          \
   ROW(atan, tn_atan((double)x))                                                          \
   ROW(sinh, tn_sinh((double)x))                                                          \
   ROW(cosh, tn_cosh((double)x))                                                          \
-  ROW(tanh, tn_tanh((double)x))                                                          \
+  ROW(tanh, tn_tanhf(x))                                                                 \
   ROW(asinh, tn_asinh((double)x))                                                        \
   ROW(acosh, tn_acosh((double)x))                                                        \
   ROW(atanh, tn_atanh((double)x))                                                        \
-  ROW(erf, tn_erf((double)x))                                                            \
+  ROW(erf, tn_erff(x))                                                                   \
   ROW(sigmoid, tn_sigmoidf(x))                                                           \
   ROW(softplus, tn_softplus((double)x))                                                  \
   ROW(softsign, (double)x / (1.0 + fabs((double)x)))                                     \
@@ -42,7 +45,7 @@
   ROW(selu, b * (x > 0 ? (double)x : a * tn_expm1((double)x)))                           \
   ROW(leaky_relu, x < 0 ? af * x : x)                                                    \
   ROW(thresholded_relu, x > af ? x : 0.0f)                                               \
-  ROW(hard_sigmoid, tn_clip01(a * (double)x + b))
+  ROW(hard_sigmoid, tn_clip01f(tn_fmaf(af, x, bf)))
 /* clang-format on */
 
 #define TN_UNARY_NUMBER(id, expr) TN_UNARY_##id,

@@ -48,6 +48,50 @@ TN_INLINE float tn_sigmoidf(float x) {
   return (x < 0 ? e : 1.0f) / (1.0f + e); /* small results keep all their digits */
 }
 
+/* tanh(x): up to 5/8 x times a polynomial in x^2, above by e^2x. */
+TN_INLINE float tn_tanhf(float x) {
+  const float a = fabsf(x), s = a < 0.625f ? a * a : 0.390625f;
+  float p = -0.005717036779969931f;
+  p = p * s + 0.020650578662753105f;
+  p = p * s - 0.05374349653720856f;
+  p = p * s + 0.13331490755081177f;
+  p = p * s - 0.3333328366279602f;
+  const float low = a + a * (s * p), high = 1.0f - 2.0f / (tn_expf(2.0f * a) + 1.0f);
+  return x != x ? x : copysignf(a < 0.625f ? low : high, x);
+}
+/* erf(x): below 1 x times a polynomial in x^2, above by the polynomial that is log(erfc(x)) up to 4. */
+TN_INLINE float tn_erff(float x) {
+  const float a = fabsf(x), s = a < 1.0f ? a * a : 1.0f, t = a < 4.0f ? a : 4.0f;
+  float p = 7.853854185668752e-05f;
+  p = p * s - 0.000801019137725234f;
+  p = p * s + 0.00518832728266716f;
+  p = p * s - 0.026853810995817184f;
+  p = p * s + 0.1128358542919159f;
+  p = p * s - 0.3761262595653534f;
+  p = p * s + 0.12837916612625122f;
+  float q = 0.0001855748996604234f;
+  q = q * t - 0.0029396156314760447f;
+  q = q * t + 0.021805351600050926f;
+  q = q * t - 0.10303743183612823f;
+  q = q * t - 0.6382256150245667f;
+  q = q * t - 1.1270400285720825f;
+  q = q * t - 0.00035370892146602273f;
+  const float low = a + a * p, high = 1.0f - tn_expf(q);
+  return x != x ? x : copysignf(a < 1.0f ? low : high, x);
+}
+TN_INLINE float tn_clip01f(float x) {
+  const float y = x < 0.0f ? 0.0f : x;
+  return y > 1.0f ? 1.0f : y;
+}
+/* a * b + c rounded once. */
+TN_INLINE float tn_fmaf(float a, float b, float c) {
+#if defined(__FMA__)
+  return fmaf(a, b, c);
+#else
+  return (float)((double)a * (double)b + (double)c);
+#endif
+}
+
 /* In double to about 1e-9 of the result, so that rounding to float is all that is seen of an error. Comparisons are
  * written so that NaN comes out as NaN. */
 
@@ -114,10 +158,6 @@ TN_INLINE double tn_log1p(double u) {
   return ((u > -1.0) & (u < (double)INFINITY)) ? y : tn_log(w);
 }
 
-TN_INLINE double tn_tanh(double x) {
-  const double e = tn_expm1(2.0 * fabs(x)), y = e / (e + 2.0);
-  return copysign(y, x);
-}
 TN_INLINE double tn_sinh(double x) {
   const double e = tn_expm1(fabs(x));
   return copysign(0.5 * (e + e / (e + 1.0)), x);
@@ -139,6 +179,45 @@ TN_INLINE double tn_acosh(double x) {
 TN_INLINE double tn_atanh(double x) {
   const double a = fabs(x);
   return copysign(0.5 * tn_log1p(2.0 * a / (1.0 - a)), x);
+}
+
+/* Sine and cosine of |x| < TN_FAR: x less the nearest multiple of pi/2, in two parts of which the first gives exact
+ * products, then their series. */
+#define TN_FAR 1e6f
+typedef struct tn_sincos_parts {
+  double sin, cos;
+  int64_t quarter; /* its lowest two bits count */
+} tn_sincos_parts;
+TN_INLINE tn_sincos_parts tn_sincos(double x) {
+  const double magic = 6755399441055744.0; /* 1.5 * 2^52 */
+  const double t = x * 0.63661977236758134308 + magic, n = t - magic;
+  const double r = (x - n * 0x1.921fb544p+0) - n * 0x1.0b4611a626331p-34, z = r * r;
+  double s = -1.0 / 39916800;
+  s = s * z + 1.0 / 362880;
+  s = s * z - 1.0 / 5040;
+  s = s * z + 1.0 / 120;
+  s = s * z - 1.0 / 6;
+  double c = -1.0 / 3628800;
+  c = c * z + 1.0 / 40320;
+  c = c * z - 1.0 / 720;
+  c = c * z + 1.0 / 24;
+  c = c * z - 1.0 / 2;
+  return (tn_sincos_parts){r + r * (z * s), 1.0 + z * c, tn_double_bits(t)};
+}
+TN_INLINE double tn_turn(double x, int64_t quarter) { /* x, negative in the third and fourth quarter */
+  return tn_bits_double(tn_double_bits(x) ^ (int64_t)((uint64_t)(quarter & 2) << 62));
+}
+TN_INLINE double tn_sin(double x) {
+  const tn_sincos_parts p = tn_sincos(x);
+  return tn_turn(p.quarter & 1 ? p.cos : p.sin, p.quarter);
+}
+TN_INLINE double tn_cos(double x) {
+  const tn_sincos_parts p = tn_sincos(x);
+  return tn_turn(p.quarter & 1 ? p.sin : p.cos, p.quarter + 1);
+}
+TN_INLINE double tn_tan(double x) {
+  const tn_sincos_parts p = tn_sincos(x);
+  return (p.quarter & 1 ? -p.cos : p.sin) / (p.quarter & 1 ? p.sin : p.cos);
 }
 
 /* Reduced to |z| <= tan(pi/8) by one quotient, then the series. */
@@ -188,26 +267,6 @@ TN_INLINE double tn_erfc_positive(double z) {
   p = p * t - 1.2655120914382691;
   return t * tn_exp(p - z * z);
 }
-/* The series below 1, the complement above. */
-TN_INLINE double tn_erf(double x) {
-  const double a = fabs(x), s = a < 1.0 ? a * a : 1.0;
-  double p = 1.0 / 11975040000.0; /* 12! * 25 */
-  p = p * s - 1.0 / 918086400.0;  /* 11! * 23 */
-  p = p * s + 1.0 / 76204800.0;   /* 10! * 21 */
-  p = p * s - 1.0 / 6894720.0;    /* 9! * 19 */
-  p = p * s + 1.0 / 685440.0;
-  p = p * s - 1.0 / 75600.0;
-  p = p * s + 1.0 / 9360.0;
-  p = p * s - 1.0 / 1320.0;
-  p = p * s + 1.0 / 216.0;
-  p = p * s - 1.0 / 42.0;
-  p = p * s + 1.0 / 10.0;
-  p = p * s - 1.0 / 3.0;
-  const double k = 1.12837916709551257390; /* 2 / sqrt(pi) */
-  const double low = k * (a + a * (s * p)), high = 1.0 - tn_erfc_positive(a < 30.0 ? a : 30.0);
-  return x != x ? x : copysign(a < 1.0 ? low : high, x);
-}
-
 /* x times a factor that tends to 0: 0 where only double still knows it from 0, so that an infinity gives NaN. */
 TN_INLINE double tn_fade(double x, double factor) { return x * (factor < 1e-200 ? 0.0 : factor); }
 

@@ -68,10 +68,17 @@ static tn_status ml_one_hot(tn_import *im) {
   if ((ints && ints->n > 0) == (strings && strings->n > 0))
     return tn_import_fail(im, TN_INVALID, "one of cats_int64s and cats_strings is needed");
   const bool is_int = ints && ints->n > 0;
-  tn_value *const list = is_int ? tn_import_const_i64(im, ints->ints, ints->n) : tn_ml_strings(im, strings);
-  tn_value *const x = is_int ? tn_im_cast(im, im->in[0], TN_I64) : im->in[0];
-  tn_value *const hit = tn_im2(im, "equal", tn_im2(im, "unsqueeze", x, tn_im_int(im, -1)), list);
-  tn_value *const y = tn_im_cast(im, hit, TN_F32);
+  const int64_t n = is_int ? ints->n : strings->n;
+  int64_t *const places = TN_NEW_ARRAY(&im->ctx->arena, int64_t, n);
+  for (int64_t i = 0; i < n; i++) places[i] = i;
+  tn_value *const place[4] = {
+      is_int ? tn_im_cast(im, im->in[0], TN_I64) : im->in[0],
+      is_int ? tn_import_const_i64(im, ints->ints, n) : tn_ml_strings(im, strings), tn_import_const_i64(im, places, n),
+      tn_import_const_i64(im, &n, 1), /* outside of the depth */
+  };
+  tn_value *const hot[3] = {tn_import_node(im, "map_values", place, 4, 1)->out[0], tn_import_const_i64(im, &n, 1),
+                            tn_import_const_f32(im, (const double[]){0, 1}, 2)};
+  tn_value *const y = tn_import_node(im, "one_hot", hot, 3, 1)->out[0];
   if (zeros) return tn_im_done(im, y);
   tn_node *const found = tn_import_node(im, "reduce_max", (tn_value *[]){y, tn_im_int(im, -1)}, 2, 1);
   tn_value *const one = tn_im_float(im, 1);
@@ -165,7 +172,7 @@ TN_ONNX(ml, Scaler, 1, TN_LATEST, mul, ml_scaler)
 TN_ONNX(ml, Normalizer, 1, TN_LATEST, div, ml_normalizer)
 TN_ONNX(ml, Imputer, 1, TN_LATEST, where, ml_imputer)
 TN_ONNX(ml, Binarizer, 1, TN_LATEST, greater, ml_binarizer)
-TN_ONNX(ml, OneHotEncoder, 1, TN_LATEST, equal, ml_one_hot)
+TN_ONNX(ml, OneHotEncoder, 1, TN_LATEST, map_values, ml_one_hot)
 TN_ONNX(ml, ArrayFeatureExtractor, 1, TN_LATEST, gather, ml_array_features)
 TN_ONNX(ml, FeatureVectorizer, 1, TN_LATEST, concat, ml_feature_vectors)
 TN_ONNX(ml, LinearRegressor, 1, TN_LATEST, gemm, ml_linear_regressor)

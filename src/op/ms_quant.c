@@ -56,12 +56,31 @@ static tn_status msq_pool(tn_import *im, const char *op) {
 static tn_status msq_average_pool(tn_import *im) { return msq_pool(im, "average_pool"); }
 static tn_status msq_global_average_pool(tn_import *im) { return msq_pool(im, "global_average_pool"); }
 
+/* Channels are one more axis that is pooled, by windows of one element, behind a single channel. */
 static tn_status msq_nhwc_max_pool(tn_import *im) {
+  static const char *const names[3] = {"kernel_shape", "strides", "dilations"};
+  const int64_t *given;
+  int64_t n, axes[2 * TN_MAX_RANK];
   TN_TRY(tn_im_need(im, 1));
-  tn_value *x = tn_im_einsum(im, "n...c->nc...", im->in[0]);
+  tn_value *const x = tn_im2(im, "unsqueeze", im->in[0], tn_im_int(im, 1));
   tn_node *const node = tn_import_node(im, "max_pool", &x, 1, 1);
   TN_TRY(tn_import_copy_attrs(im, node));
-  return tn_im_done(im, tn_im_einsum(im, "nc...->n...c", node->out[0]));
+  for (int i = 0; i < 3; i++) {
+    TN_TRY(tn_import_ints(im, names[i], &given, &n));
+    if (n == 0) continue;
+    if (n >= TN_MAX_RANK)
+      return tn_import_fail(im, TN_INVALID, "attribute '%s' has %lld entries", names[i], (long long)n);
+    memcpy(axes, given, (size_t)n * sizeof *axes);
+    axes[n] = 1;
+    tn_import_set_ints(node, names[i], axes, n + 1);
+  }
+  TN_TRY(tn_import_ints(im, "pads", &given, &n));
+  if (n % 2 != 0 || n > 2 * TN_MAX_RANK - 2)
+    return tn_import_fail(im, TN_INVALID, "attribute 'pads' has %lld entries", (long long)n);
+  for (int64_t i = 0; i < n; i++) axes[i + (i >= n / 2)] = given[i];
+  axes[n / 2] = axes[n + 1] = 0;
+  if (n > 0) tn_import_set_ints(node, "pads", axes, n + 2);
+  return tn_im_done(im, tn_im2(im, "squeeze", node->out[0], tn_im_int(im, 1)));
 }
 
 static tn_status msq_concat(tn_import *im) {
