@@ -3,28 +3,7 @@
 
 #include "kern/line.h"
 #include "kern/move.h"
-
-/* Elements as keys whose integer order is the values' order: floats by their bits, NaN on top. */
-static int64_t argmax_key_f64(double v) {
-  int64_t bits;
-  if (isnan(v)) return INT64_MAX;
-  v += 0.0; /* -0 is 0 */
-  memcpy(&bits, &v, sizeof bits);
-  return bits < 0 ? (int64_t)((uint64_t)bits ^ UINT64_C(0x7fffffffffffffff)) : bits;
-}
-static int64_t argmax_key_f32(float v) {
-  int32_t bits;
-  if (v != v) return INT32_MAX;
-  v += 0.0f;
-  memcpy(&bits, &v, sizeof bits);
-  return bits < 0 ? (int32_t)((uint32_t)bits ^ UINT32_C(0x7fffffff)) : bits;
-}
-static int64_t argmax_key(tn_dtype d, const void *p, int64_t i) {
-  if (d == TN_F32) return argmax_key_f32(((const float *)p)[i]);
-  if (tn_dtype_is_float(d)) return argmax_key_f64(tn_load_f64(d, p, i));
-  const int64_t v = tn_load_i64(d, p, i);
-  return d == TN_U64 ? (int64_t)((uint64_t)v ^ UINT64_C(1) << 63) : v;
-}
+#include "kern/order.h"
 
 typedef struct argmax_job {
   const tn_line_isa *isa;
@@ -36,9 +15,9 @@ typedef struct argmax_job {
 } argmax_job;
 
 static int64_t argmax_line(const argmax_job *j, int64_t base) {
-  int64_t best = 0, top = argmax_key(j->dtype, j->x, base);
+  int64_t best = 0, top = tn_order_key(j->dtype, j->x, base);
   for (int64_t i = 1; i < j->n; i++) {
-    const int64_t key = argmax_key(j->dtype, j->x, base + i * j->inner);
+    const int64_t key = tn_order_key(j->dtype, j->x, base + i * j->inner);
     if ((j->max ? key > top : key < top) || (j->last && key == top)) {
       top = key;
       best = i;
@@ -128,7 +107,8 @@ static void top_k_line(const top_k_job *j, top_k_item *heap, int64_t from) {
   const int64_t k = j->k;
   const float *const plain = j->dtype == TN_F32 ? (const float *)j->x + from : NULL;
   for (int64_t i = 0; i < j->n; i++) {
-    const int64_t key = plain ? argmax_key_f32(plain[i * j->inner]) : argmax_key(j->dtype, j->x, from + i * j->inner);
+    const int64_t key =
+        plain ? tn_order_key_f32(plain[i * j->inner]) : tn_order_key(j->dtype, j->x, from + i * j->inner);
     if (i >= k && (j->largest ? key : ~key) <= heap[0].key) continue; /* an equal one further on is behind */
     const top_k_item item = {j->largest ? key : ~key, i};
     if (i < k) {

@@ -1,6 +1,7 @@
 /* NegativeLogLikelihoodLoss, SoftmaxCrossEntropyLoss. */
 #include <math.h>
 
+#include "kern/line.h"
 #include "kern/move.h"
 #include "kern/recast.h"
 #include "kern/vmath.h"
@@ -62,7 +63,21 @@ TN_KERNEL(nll_loss, TN_K_SIZES) {
   return loss_finish(k, &p, NULL);
 }
 
+/* Lines of f32, one after another: the sums are those of softmax. */
+static void loss_log_lines(const tn_karg *x, const loss_plan *p, double *logs) {
+  const tn_line_isa *const isa = tn_line_isa_get();
+  for (int64_t line = 0; x->count > 0 && line < p->batch; line++) {
+    const float *const from = (const float *)x->data + line * p->classes;
+    const float top = isa->max(from, p->classes);
+    const double shift = (double)top + log((double)isa->fold[TN_LINE_EXP](from, p->classes, top));
+    for (int64_t c = 0; c < p->classes; c++) logs[line * p->classes + c] = (double)from[c] - shift;
+  }
+}
 static void loss_log_softmax(const tn_karg *x, const loss_plan *p, double *logs) {
+  if (x->dtype == TN_F32 && p->inner == 1) {
+    loss_log_lines(x, p, logs);
+    return;
+  }
   if (x->count > 0) (void)!tn_recast(TN_F64, logs, x->dtype, x->data, x->count, false);
   for (int64_t line = 0; x->count > 0 && line < p->batch * p->inner; line++) {
     double *const at = logs + line / p->inner * p->classes * p->inner + line % p->inner;
@@ -83,7 +98,6 @@ TN_KERNEL(softmax_cross_entropy_loss, TN_K_SIZES) {
   loss_log_softmax(x, &p, logs);
   TN_TRY(tn_k_out(k, 1, x->rank, x->dims));
   tn_karg *const log_prob = tn_k_outp(k, 1);
-  for (int64_t i = 0; log_prob && i < x->count; i++)
-    tn_store_f64(x->dtype, log_prob->data, i, ((const double *)logs)[i]);
+  if (log_prob && x->count > 0) (void)!tn_recast(x->dtype, log_prob->data, TN_F64, logs, x->count, false);
   return loss_finish(k, &p, logs);
 }

@@ -233,7 +233,7 @@ typedef struct sample_roi {
 } sample_roi;
 
 typedef struct sample_point { /* four neighbours and their weights */
-  int64_t at[4];
+  int64_t at[4];              /* at[0] < 0: outside of the plane, a zero */
   double weight[4];
 } sample_point;
 
@@ -251,28 +251,22 @@ static bool sample_bilinear(double y, double x, int64_t h, int64_t w, sample_poi
   return true;
 }
 
-/* One bin of one channel, sampled ny x nx times from (y, x) on. */
-static double sample_bin(const sample_roi *r, const double *plane, double y, double x, double bh, double bw, int64_t ny,
-                         int64_t nx) {
-  double result = 0;
-  for (int64_t iy = 0; iy < ny; iy++)
-    for (int64_t ix = 0; ix < nx; ix++) {
-      sample_point p = {{0}, {0}};
-      const bool inside = sample_bilinear(y + ((double)iy + 0.5) * bh / (double)ny,
-                                          x + ((double)ix + 0.5) * bw / (double)nx, r->h, r->w, &p);
-      double sum = 0, most = 0;
-      for (int i = 0; i < 4 && inside; i++) {
-        const double v = p.weight[i] * plane[p.at[i]];
-        sum += v;
-        most = i == 0 || v > most ? v : most;
-      }
-      if (!r->is_max)
-        result += sum;
-      else if ((iy == 0 && ix == 0) || most > result)
-        result = most;
+/* Adds `n` points to one bin, or takes the largest product of them and what is there (of the first alone, itself). */
+static double sample_bin(const double *plane, const sample_point *points, int n, double result, bool is_max,
+                         bool is_first) {
+  for (int p = 0; p < n; p++) {
+    double sum = 0, most = 0;
+    for (int i = 0; i < 4 && points[p].at[0] >= 0; i++) {
+      const double v = points[p].weight[i] * plane[points[p].at[i]];
+      sum += v;
+      most = i == 0 || v > most ? v : most;
     }
-  const int64_t count = ny * nx;
-  return r->is_max ? result : result / (double)(count > 1 ? count : 1);
+    if (!is_max)
+      result += sum;
+    else if ((is_first && p == 0) || most > result)
+      result = most;
+  }
+  return result;
 }
 
 typedef struct sample_box { /* of a region: where it starts, bin sizes, samples per bin */
@@ -294,18 +288,35 @@ static sample_box sample_roi_box(const sample_roi *r, int64_t i) {
   return b;
 }
 
+/* Bin p of region i in all channels, sampled ny x nx times: points are found once, some at a time. */
+static void sample_roi_bin(const sample_roi *r, int64_t i, const sample_box *b, int64_t p) {
+  enum { POINTS = 128 };
+  sample_point points[POINTS];
+  const int64_t ny = (int64_t)b->ny, nx = (int64_t)b->nx, bins = r->ph * r->pw, count = ny * nx;
+  const double top = b->y + (double)(p / r->pw) * b->bh, left = b->x + (double)(p % r->pw) * b->bw;
+  const double *const planes = r->x + tn_k_i64(r->batch, i) * r->channels * r->h * r->w;
+  double *const y = r->y + i * r->channels * bins + p;
+  for (int64_t c = 0; c < r->channels; c++) y[c * bins] = 0;
+  for (int64_t from = 0; from < count; from += POINTS) {
+    const int n = (int)(count - from < POINTS ? count - from : POINTS);
+    for (int j = 0; j < n; j++) {
+      const double iy = (double)((from + j) / nx), ix = (double)((from + j) % nx);
+      if (!sample_bilinear(top + (iy + 0.5) * b->bh / (double)ny, left + (ix + 0.5) * b->bw / (double)nx, r->h, r->w,
+                           &points[j]))
+        points[j].at[0] = -1;
+    }
+    for (int64_t c = 0; c < r->channels; c++)
+      y[c * bins] = sample_bin(planes + c * r->h * r->w, points, n, y[c * bins], r->is_max, from == 0);
+  }
+  for (int64_t c = 0; c < r->channels && !r->is_max && count > 1; c++) y[c * bins] /= (double)count;
+}
+
 static void sample_roi_task(void *arg, int64_t begin, int64_t end, int worker) {
   const sample_roi *r = arg;
   (void)worker;
   for (int64_t i = begin; i < end; i++) {
     const sample_box b = sample_roi_box(r, i);
-    for (int64_t c = 0; c < r->channels; c++) {
-      const double *plane = r->x + (tn_k_i64(r->batch, i) * r->channels + c) * r->h * r->w;
-      for (int64_t p = 0; p < r->ph * r->pw; p++)
-        r->y[(i * r->channels + c) * r->ph * r->pw + p] =
-            sample_bin(r, plane, b.y + (double)(p / r->pw) * b.bh, b.x + (double)(p % r->pw) * b.bw, b.bh, b.bw,
-                       (int64_t)b.ny, (int64_t)b.nx);
-    }
+    for (int64_t p = 0; p < r->ph * r->pw; p++) sample_roi_bin(r, i, &b, p);
   }
 }
 
@@ -406,54 +417,109 @@ TN_KERNEL(max_roi_pool, TN_K_SIZES) {
   return tn_k_by_float(k, sample_max_roi_any, sample_max_roi_pool);
 }
 
+enum { SAMPLE_SUMS = 8 }; /* output channels at a time */
+typedef double sample_pair TN_VECTOR(16);
+
 typedef struct sample_deform {
-  const double *x, *w, *offset, *bias, *mask;
-  double *y, *columns; /* columns: [cg * taps] per worker */
+  const double *x, *w, *offset, *bias, *mask; /* w: [group][blocks][cg * taps][SAMPLE_SUMS] */
+  double *y, *columns;                        /* columns: [cg * taps] per worker */
   tn_kwindow win;
-  int64_t channels, outputs, group, offset_group;
+  int64_t channels, outputs, group, offset_group, blocks;
 } sample_deform;
 
-/* The value at (y, x) of a plane; neighbours outside count as zero. */
-static double sample_open(const double *plane, int64_t h, int64_t w, double y, double x) {
-  if (!(y > -1 && y < (double)h && x > -1 && x < (double)w)) return 0;
+/* The point (y, x) of a plane; neighbours outside, whose places are -1, count as zero. */
+static void sample_open(int64_t h, int64_t w, double y, double x, sample_point *p) {
+  *p = (sample_point){{-1, -1, -1, -1}, {0}};
+  if (!(y > -1 && y < (double)h && x > -1 && x < (double)w)) return;
   const int64_t y0 = (int64_t)floor(y), x0 = (int64_t)floor(x);
   const double ly = y - (double)y0, lx = x - (double)x0;
-  double sum = 0;
-  if (y0 >= 0 && x0 >= 0) sum += (1 - ly) * (1 - lx) * plane[y0 * w + x0];
-  if (y0 >= 0 && x0 + 1 < w) sum += (1 - ly) * lx * plane[y0 * w + x0 + 1];
-  if (y0 + 1 < h && x0 >= 0) sum += ly * (1 - lx) * plane[(y0 + 1) * w + x0];
-  if (y0 + 1 < h && x0 + 1 < w) sum += ly * lx * plane[(y0 + 1) * w + x0 + 1];
-  return sum;
+  for (int i = 0; i < 4; i++) {
+    const int64_t row = y0 + i / 2, column = x0 + i % 2;
+    if (row < 0 || row >= h || column < 0 || column >= w) continue;
+    p->at[i] = row * w + column;
+    p->weight[i] = (i / 2 ? ly : 1 - ly) * (i % 2 ? lx : 1 - lx);
+  }
+}
+
+/* What output position p of an image sees of all channels. */
+static void sample_deform_column(const sample_deform *s, int64_t image, int64_t p, double *column) {
+  const tn_kwindow *const v = &s->win;
+  const int64_t taps = v->n_taps, each = s->channels / s->offset_group;
+  for (int64_t og = 0; og < s->offset_group; og++)
+    for (int64_t t = 0; t < taps; t++) {
+      const int64_t g = (image * s->offset_group + og) * taps + t;
+      const double y = (double)(p / v->out[1] * v->stride[0] + t / v->kernel[1] * v->dilation[0] - v->lo[0]);
+      const double x = (double)(p % v->out[1] * v->stride[1] + t % v->kernel[1] * v->dilation[1] - v->lo[1]);
+      const double factor = s->mask ? s->mask[g * v->n_out + p] : 1;
+      sample_point at;
+      sample_open(v->in[0], v->in[1], y + s->offset[2 * g * v->n_out + p], x + s->offset[(2 * g + 1) * v->n_out + p],
+                  &at);
+      for (int64_t c = og * each; c < (og + 1) * each; c++) {
+        const double *const plane = s->x + (image * s->channels + c) * v->n_in;
+        double sum = 0;
+        for (int i = 0; i < 4; i++) sum += at.at[i] < 0 ? 0 : at.weight[i] * plane[at.at[i]];
+        column[c * taps + t] = sum * factor;
+      }
+    }
+}
+
+/* sum[l] += w[e][l] * column[e], written in vectors of two, which stay in registers. */
+static void sample_deform_sums(const double *w, const double *column, int64_t n, double *sum) {
+  sample_pair s[SAMPLE_SUMS / 2], v;
+  memcpy(s, sum, sizeof s);
+  for (int64_t e = 0; e < n; e++) {
+    const sample_pair c = {column[e], column[e]};
+    TN_UNROLL for (int l = 0; l < SAMPLE_SUMS / 2; l++) {
+      memcpy(&v, w + e * SAMPLE_SUMS + 2 * l, sizeof v);
+      s[l] += v * c;
+    }
+  }
+  memcpy(sum, s, sizeof s);
 }
 
 /* One output position of one image: its column once, then every output channel. */
 static void sample_deform_task(void *arg, int64_t begin, int64_t end, int worker) {
   const sample_deform *s = arg;
-  const tn_kwindow *v = &s->win;
-  const int64_t n_out = v->n_out, taps = v->n_taps, cg = s->channels / s->group, mg = s->outputs / s->group;
-  double *column = s->columns + worker * s->channels * taps;
+  const int64_t n_out = s->win.n_out, n = s->channels / s->group * s->win.n_taps, mg = s->outputs / s->group;
+  double *const columns = s->columns + worker * s->channels * s->win.n_taps;
   for (int64_t i = begin; i < end; i++) {
     const int64_t image = i / n_out, p = i % n_out;
-    for (int64_t c = 0; c < s->channels; c++)
-      for (int64_t t = 0; t < taps; t++) {
-        const int64_t g = (image * s->offset_group + c / (s->channels / s->offset_group)) * taps + t;
-        const double y = (double)(p / v->out[1] * v->stride[0] + t / v->kernel[1] * v->dilation[0] - v->lo[0]);
-        const double x = (double)(p % v->out[1] * v->stride[1] + t % v->kernel[1] * v->dilation[1] - v->lo[1]);
-        column[c * taps + t] = sample_open(s->x + (image * s->channels + c) * v->n_in, v->in[0], v->in[1],
-                                           y + s->offset[2 * g * n_out + p], x + s->offset[(2 * g + 1) * n_out + p]) *
-                               (s->mask ? s->mask[g * n_out + p] : 1);
-      }
-    for (int64_t m = 0; m < s->outputs; m++) {
-      double sum = s->bias ? s->bias[m] : 0;
-      for (int64_t e = 0; e < cg * taps; e++) sum += s->w[m * cg * taps + e] * column[m / mg * cg * taps + e];
-      s->y[(image * s->outputs + m) * n_out + p] = sum;
+    sample_deform_column(s, image, p, columns);
+    for (int64_t block = 0; block < s->group * s->blocks; block++) {
+      const int64_t g = block / s->blocks, m0 = block % s->blocks * SAMPLE_SUMS;
+      const double *const w = s->w + block * n * SAMPLE_SUMS, *const column = columns + g * n;
+      double sum[SAMPLE_SUMS] = {0};
+      for (int l = 0; s->bias && l < SAMPLE_SUMS && m0 + l < mg; l++) sum[l] = s->bias[g * mg + m0 + l];
+      sample_deform_sums(w, column, n, sum);
+      for (int l = 0; l < SAMPLE_SUMS && m0 + l < mg; l++)
+        s->y[(image * s->outputs + g * mg + m0 + l) * n_out + p] = sum[l];
     }
   }
 }
 
+/* Weights [outputs][n] as blocks of output channels side by side; the last block of a group is filled with zeros. */
+static tn_status sample_deform_weights(tn_kcall *k, sample_deform *s, const double *w, int64_t n) {
+  const int64_t mg = s->outputs / s->group;
+  void *room;
+  int64_t all;
+  s->blocks = mg / SAMPLE_SUMS + (mg % SAMPLE_SUMS != 0);
+  if (!tn_mul_i64(s->group * s->blocks * SAMPLE_SUMS, n, &all))
+    return tn_k_fail(k, TN_LIMIT, "deform_conv: too many weights");
+  TN_TRY(tn_k_scratch_array(k, all + 1, sizeof(double), &room));
+  double *const to = room;
+  for (int64_t block = 0; block < s->group * s->blocks; block++)
+    for (int l = 0; l < SAMPLE_SUMS; l++) {
+      const int64_t m = block % s->blocks * SAMPLE_SUMS + l;
+      const double *const from = w + (block / s->blocks * mg + m) * n;
+      for (int64_t e = 0; e < n; e++) to[(block * n + e) * SAMPLE_SUMS + l] = m < mg ? from[e] : 0;
+    }
+  s->w = to;
+  return TN_OK;
+}
+
 static tn_status sample_deform_conv(tn_kcall *k) {
   const tn_karg *x = k->in[0], *w = k->in[1], *offset = k->in[2], *b = tn_k_in(k, 3), *mask = tn_k_in(k, 4);
-  sample_deform s = {.x = x->data, .w = w->data, .offset = offset->data, .bias = tn_k_f64(b), .mask = tn_k_f64(mask)};
+  sample_deform s = {.x = x->data, .offset = offset->data, .bias = tn_k_f64(b), .mask = tn_k_f64(mask)};
   s.y = k->out[0]->data;
   s.group = tn_k_int(k, "group", 1);
   s.offset_group = tn_k_int(k, "offset_group", 1);
@@ -472,6 +538,7 @@ static tn_status sample_deform_conv(tn_kcall *k) {
   void *room;
   TN_TRY(tn_k_scratch_array(k, s.channels * s.win.n_taps * tn_pool_threads(k->pool), sizeof(double), &room));
   s.columns = room;
+  TN_TRY(sample_deform_weights(k, &s, w->data, w->dims[1] * s.win.n_taps));
   tn_pool_for(k->pool, x->dims[0] * s.win.n_out, 8, sample_deform_task, &s);
   return TN_OK;
 }

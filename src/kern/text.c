@@ -157,8 +157,14 @@ static size_t text_find(tn_str s, size_t at, tn_str what) { /* s.len where there
 /* Behind the white space (or the text) that begins at `at`. */
 static size_t text_skip(tn_str s, size_t at, bool space) {
   while (at < s.len) {
-    size_t next = at;
-    if (tn_utf8_is_space(tn_utf8_next(s, &next)) != space) break;
+    const unsigned char byte = (unsigned char)s.ptr[at];
+    size_t next = at + 1;
+    bool is_space = false;
+    if (byte <= ' ' || byte >= 0x80) {
+      next = at;
+      is_space = tn_utf8_is_space(tn_utf8_next(s, &next));
+    }
+    if (is_space != space) break;
     at = next;
   }
   return at;

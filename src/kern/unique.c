@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "kern/move.h"
+#include "kern/order.h"
 
 typedef struct unique_job {
   const tn_karg *x;
@@ -82,14 +83,18 @@ TN_KERNEL(unique, TN_K_SIZES) {
     j.n = x->dims[axis];
     j.inner = tn_k_count(x->dims, axis + 1, x->rank);
   }
-  void *rooms[6]; /* order, merge room, group by slice, first by group, count by group, rank by group */
+  void *rooms[6]; /* order, merge room, group by slice, first by group, count by group, key by slice or rank by group */
   for (int i = 0; i < 6; i++) TN_TRY(tn_k_room(k, j.n, sizeof(int64_t), &rooms[i]));
   int64_t *const order = rooms[0], *const group = rooms[2], *const first = rooms[3], *const count = rooms[4];
   int64_t *const rank = rooms[5], groups = 0;
   for (int64_t s = 0; s < j.n; s++) order[s] = s;
-  unique_sort(&j, NULL, order, rooms[1], j.n);
+  const bool single = j.outer == 1 && j.inner == 1 && x->dtype != TN_STR; /* one number each: keys decide */
+  for (int64_t s = 0; single && s < j.n; s++) rank[s] = tn_order_key(x->dtype, x->data, s);
+  unique_sort(&j, single ? rank : NULL, order, rooms[1], j.n);
   for (int64_t i = 0; i < j.n; i++) {
-    if (i == 0 || unique_compare(&j, order[i - 1], order[i]) != 0) {
+    const bool is_same =
+        i > 0 && (single ? rank[order[i - 1]] == rank[order[i]] : unique_compare(&j, order[i - 1], order[i]) == 0);
+    if (!is_same) {
       first[groups] = order[i];
       count[groups++] = 0;
     }
