@@ -1,5 +1,6 @@
 /* Cast between any two element types, strings included. */
 #include <errno.h>
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +24,25 @@ static void cast_task(void *arg, int64_t begin, int64_t end, int worker) {
   (void)!tn_recast(j->y->dtype, dst, j->x->dtype, src, end - begin, j->saturate);
 }
 
+/* Fewer significant digits than this certainly do not read back as v: what they read as is computed with its error, and
+ * the rest is left to the C library. */
+static int cast_least_digits(tn_dtype d, double v) {
+  static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                                  1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+  const double a = fabs(v);
+  if ((d != TN_F32 && d != TN_F64) || !(a >= 1e-5 && a < 1e15)) return 1;
+  int e = (int)floor(log10(a)); /* of the first digit */
+  if (e < 0 ? a * powers[-e] < 1 : a < powers[e]) e--;
+  for (int digits = 1; digits < 17; digits++) {
+    const int shift = digits - 1 - e;
+    const double p = powers[shift < 0 ? -shift : shift], scaled = shift < 0 ? a / p : a * p, m = nearbyint(scaled);
+    const double c = shift < 0 ? m * p : m / p, lo = c * (1 - DBL_EPSILON), hi = c * (1 + DBL_EPSILON);
+    const bool is_tie = fabs(scaled - m) > 0.5 - 2 * DBL_EPSILON * scaled;
+    if (is_tie || (d == TN_F32 ? (float)lo <= (float)a && (float)hi >= (float)a : lo <= a && hi >= a)) return digits;
+  }
+  return 17;
+}
+
 static int cast_format(tn_dtype d, const void *p, int64_t i, char *text, size_t size) {
   if (d == TN_BOOL) return snprintf(text, size, "%s", tn_load_i64(d, p, i) ? "True" : "False");
   if (d == TN_U64) return snprintf(text, size, "%llu", (unsigned long long)tn_load_i64(d, p, i));
@@ -32,7 +52,7 @@ static int cast_format(tn_dtype d, const void *p, int64_t i, char *text, size_t 
   if (isinf(v)) return snprintf(text, size, v > 0 ? "INF" : "-INF");
   if (fabs(v) < 1e16 && trunc(v) == v) return snprintf(text, size, "%.0f", v); /* %g may choose 3e+04 */
   int n = 0;
-  for (int digits = 1; digits <= 17; digits++) {
+  for (int digits = cast_least_digits(d, v); digits <= 17; digits++) {
     n = snprintf(text, size, "%.*g", digits, v);
     uint64_t back = 0;
     tn_store_f64(d, &back, 0, strtod(text, NULL));

@@ -3,6 +3,7 @@
 
 #include "base/rng.h"
 #include "kern/move.h"
+#include "kern/vmath.h"
 
 typedef struct random_job {
   uint64_t stream;
@@ -39,9 +40,19 @@ static tn_status random_begin(tn_kcall *k, bool like, random_job *j) {
   return TN_OK;
 }
 
+/* tn_rng_normal to about 1e-9, which f32 does not see. */
+static double random_normal_f32(uint64_t stream, uint64_t i) {
+  const double u = 1.0 - tn_rng_f64(stream, 2 * i);
+  return sqrt(-2.0 * tn_log(u)) * tn_cos(6.28318530717958647693 * tn_rng_f64(stream, 2 * i + 1));
+}
 static void random_normal_task(void *arg, int64_t begin, int64_t end, int worker) {
   const random_job *const j = arg;
   (void)worker;
+  if (j->y->dtype == TN_F32) {
+    for (int64_t i = begin; i < end; i++)
+      ((float *)j->y->data)[i] = (float)(j->a + j->b * random_normal_f32(j->stream, (uint64_t)i));
+    return;
+  }
   for (int64_t i = begin; i < end; i++)
     tn_store_f64(j->y->dtype, j->y->data, i, j->a + j->b * tn_rng_normal(j->stream, (uint64_t)i));
 }
