@@ -42,6 +42,7 @@ static gather_row_fn gather_row_of(const tn_karg *x) {
 typedef struct gather_job {
   const tn_karg *x;
   tn_karg *y;
+  const void *at;           /* the indices, where they are bytes */
   const int64_t *from;      /* by run of the group: first element relative to the group's */
   int64_t runs, run, group; /* runs of `run` elements in each group; elements of a group of x */
 } gather_job;
@@ -68,6 +69,15 @@ static void gather_run(tn_kcall *k, const gather_job *j, int64_t groups) {
   tn_pool_for(packed ? NULL : k->pool, n, j->run >= 4096 ? 4 : 16384 / j->run, gather_task, &own);
 }
 
+/* Bytes looked up in a table of 256 by bytes: negative ones name the same places. */
+static void gather_bytes_task(void *arg, int64_t begin, int64_t end, int worker) {
+  const gather_job *const j = arg;
+  const uint8_t *restrict const table = j->x->data, *restrict const at = j->at;
+  uint8_t *restrict const y = j->y->data;
+  (void)worker;
+  for (int64_t i = begin; i < end; i++) y[i] = table[at[i]];
+}
+
 TN_KERNEL(gather, TN_K_SIZES) {
   TN_TRY(tn_k_same_type(k, 2, 1));
   TN_TRY(tn_k_int_type(k, 1));
@@ -81,6 +91,11 @@ TN_KERNEL(gather, TN_K_SIZES) {
   for (int d = 0; d < at->rank; d++) dims[n++] = at->dims[d];
   for (int d = axis + 1; d < x->rank; d++) dims[n++] = x->dims[d];
   TN_TRY(tn_k_out(k, 0, n, dims));
+  if (x->rank == 1 && x->count == 256 && tn_dtype_bits(x->dtype) == 8 && (at->dtype == TN_U8 || at->dtype == TN_I8)) {
+    gather_job bytes = {.x = x, .y = k->out[0], .at = at->data};
+    tn_pool_for(k->pool, at->count, 16384, gather_bytes_task, &bytes);
+    return TN_OK;
+  }
   TN_TRY(tn_k_room(k, at->count, sizeof(int64_t), &room));
   int64_t *const from = room;
   gather_job j = {.x = x, .y = k->out[0], .from = from, .runs = at->count};

@@ -61,7 +61,7 @@ static tn_status gather_value(tn_rule *r) {
 #define GATHER_INDEX (TN_SET(I32) | TN_SET(I64))
 TN_OP(gather){
     .name = "gather",
-    .in = {{"data", 0, "T"}, {"indices", GATHER_INDEX}},
+    .in = {{"data", 0, "T"}, {"indices", GATHER_INDEX | TN_SET(I8) | TN_SET(U8)}}, /* bytes: tables of quantised ones */
     .out = {{"output", 0, "T"}},
     .attrs = {{"axis", TN_ATTR_INT, .i = 0, .has_default = true}},
     .type = tn_type_as_input,

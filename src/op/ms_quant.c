@@ -1,4 +1,6 @@
 /* Quantised operators of com.microsoft as dequantise, compute, quantise. */
+#include <math.h>
+
 #include "op/ms.h"
 
 static tn_value *msq_real(tn_import *im, tn_value *x, tn_value *scale, tn_value *zero) {
@@ -8,6 +10,30 @@ static tn_value *msq_real(tn_import *im, tn_value *x, tn_value *scale, tn_value 
 static tn_value *msq_back(tn_import *im, tn_value *x, tn_value *scale, tn_value *zero, tn_value *like) {
   if (!zero) zero = tn_im2(im, "cast_like", tn_im_int(im, 0), like);
   return tn_im3(im, "quantize_linear", x, scale, zero);
+}
+
+static bool msq_is_one(const tn_value *v) { /* a scalar, as far as the file says it */
+  return tn_type_has_rank(&v->type) && v->type.rank == 0;
+}
+/* The number that a constant of one element is, else `absent`. */
+static double msq_number(const tn_value *v, double absent) {
+  if (!v || !v->def || strcmp(v->def->op->name, "const") != 0) return absent;
+  const tn_lit *const lit = v->def->attrs[0].tensor;
+  return lit->count == 1 ? tn_lit_f64(lit, 0) : absent;
+}
+static bool msq_is_byte(const tn_value *x) { return x->type.dtype == TN_U8 || x->type.dtype == TN_I8; }
+/* Whether quantising by (scale, zero) again gives the bytes themselves: the quotient rounds to them. */
+static bool msq_is_back(tn_value *const *x, tn_value *const *y) {
+  const double scale = msq_number(x[0], 0), zero = msq_number(x[1], -1000);
+  return scale > 1e-30 && scale < 1e30 && scale == msq_number(y[0], 0) && zero > -1000 &&
+         zero == msq_number(y[1], -1000) && x[1]->type.dtype == y[1]->type.dtype;
+}
+/* A function of single bytes is computed of all 256 and looked up. They lie as the places that bytes name: negative
+ * ones count from the end. */
+static tn_value *msq_all_bytes(tn_import *im, tn_dtype d) {
+  int64_t all[256];
+  for (int i = 0; i < 256; i++) all[i] = d == TN_I8 && i > 127 ? i - 256 : i;
+  return tn_im_cast(im, tn_import_const_i64(im, all, 256), d);
 }
 
 static tn_status msq_binary(tn_import *im, const char *op) {
@@ -29,18 +55,18 @@ static tn_status msq_need(tn_import *im) {
   return TN_OK;
 }
 
-static tn_status msq_sigmoid(tn_import *im) {
+static tn_status msq_unary(tn_import *im, const char *op) {
   TN_TRY(msq_need(im));
-  tn_value *const x = tn_im1(im, "sigmoid", msq_real(im, im->in[0], im->in[1], tn_im_in(im, 2)));
-  return tn_im_done(im, msq_back(im, x, im->in[3], tn_im_in(im, 4), im->in[0]));
-}
-static tn_status msq_leaky_relu(tn_import *im) {
-  TN_TRY(msq_need(im));
-  tn_value *x = msq_real(im, im->in[0], im->in[1], tn_im_in(im, 2));
-  tn_node *const node = tn_import_node(im, "leaky_relu", &x, 1, 1);
+  const bool by_table = msq_is_byte(im->in[0]) && msq_is_one(im->in[1]) && msq_is_one(im->in[3]);
+  tn_value *const bytes = by_table ? msq_all_bytes(im, im->in[0]->type.dtype) : im->in[0];
+  tn_value *const x = msq_real(im, bytes, im->in[1], tn_im_in(im, 2));
+  tn_node *const node = tn_import_node(im, op, &x, 1, 1);
   TN_TRY(tn_import_copy_attrs(im, node));
-  return tn_im_done(im, msq_back(im, node->out[0], im->in[3], tn_im_in(im, 4), im->in[0]));
+  tn_value *const y = msq_back(im, node->out[0], im->in[3], tn_im_in(im, 4), im->in[0]);
+  return tn_im_done(im, by_table ? tn_im2(im, "gather", y, im->in[0]) : y);
 }
+static tn_status msq_sigmoid(tn_import *im) { return msq_unary(im, "sigmoid"); }
+static tn_status msq_leaky_relu(tn_import *im) { return msq_unary(im, "leaky_relu"); }
 
 static tn_status msq_pool(tn_import *im, const char *op) {
   int64_t last;
@@ -90,10 +116,18 @@ static tn_status msq_concat(tn_import *im) {
   if (im->n_in < 5 || (im->n_in - 2) % 3 != 0) return tn_import_fail(im, TN_INVALID, "%d inputs", im->n_in);
   const int n = (im->n_in - 2) / 3;
   tn_value **const parts = TN_NEW_ARRAY(&im->ctx->arena, tn_value *, n);
-  for (int i = 0; i < n; i++) parts[i] = msq_real(im, im->in[2 + 3 * i], im->in[3 + 3 * i], im->in[4 + 3 * i]);
+  for (int i = 0; i < n; i++) {
+    tn_value *const *const in = im->in + 2 + 3 * i;
+    const bool by_table = msq_is_byte(in[0]) && msq_is_one(in[1]) && msq_is_one(im->in[0]);
+    parts[i] = in[0];
+    if (msq_is_back(in + 1, im->in)) continue;
+    tn_value *const x = msq_real(im, by_table ? msq_all_bytes(im, in[0]->type.dtype) : in[0], in[1], in[2]);
+    parts[i] = msq_back(im, x, im->in[0], im->in[1], in[0]);
+    if (by_table) parts[i] = tn_im2(im, "gather", parts[i], in[0]);
+  }
   tn_node *const node = tn_import_node(im, "concat", parts, n, 1);
   tn_import_set_int(node, "axis", axis);
-  return tn_im_done(im, msq_back(im, node->out[0], im->in[0], im->in[1], im->in[2]));
+  return tn_im_done(im, node->out[0]);
 }
 
 tn_value *tn_im_unpack(tn_import *im, tn_value *bytes, int64_t bits) {
