@@ -1,6 +1,7 @@
 /* Kernels of quantisation. */
 #include <math.h>
 
+#include "kern/map.h"
 #include "kern/quant.h"
 
 typedef struct quant_job {
@@ -201,3 +202,61 @@ TN_KERNEL(dynamic_quantize_linear, TN_K_SIZES) {
   }
   return TN_OK;
 }
+
+/* --- sums and products of bytes --- */
+
+typedef struct quant_binary {
+  const tn_quant_row *row;
+  const float *scale[3]; /* of a, b, y */
+  const void *zero[3];
+  bool is_product;
+} quant_binary;
+
+static void quant_binary_run(const void *const *in, const int64_t *step, void *out, int64_t n, const void *param) {
+  enum { BLOCK = 512 };
+  const quant_binary *const j = param;
+  float x[2][BLOCK], y[BLOCK];
+  for (int64_t done = 0; done < n; done += BLOCK) {
+    const int64_t part = n - done < BLOCK ? n - done : BLOCK;
+    for (int i = 0; i < 2; i++) {
+      if (!step[i] && done > 0) continue;
+      j->row->from((const uint8_t *)in[i] + done * step[i], j->scale[i], 0, j->zero[i], x[i], step[i] ? part : 1);
+      for (int64_t e = 1; !step[i] && e < part; e++) x[i][e] = x[i][0];
+    }
+    if (j->is_product)
+      for (int64_t e = 0; e < part; e++) y[e] = x[0][e] * x[1][e];
+    else
+      for (int64_t e = 0; e < part; e++) y[e] = x[0][e] + x[1][e];
+    j->row->to(y, j->scale[2], 0, j->zero[2], (uint8_t *)out + done, part);
+  }
+}
+
+static tn_status quant_binary_call(tn_kcall *k, bool is_product) {
+  static const int operands[3] = {0, 3, 5}; /* each before its scale and zero point; y has none in front */
+  const tn_karg *const pair[2] = {tn_k_in(k, 0), tn_k_in(k, 3)};
+  quant_binary j = {.row = tn_quant_rows_get(), .is_product = is_product};
+  int rank;
+  int64_t dims[TN_K_MAX_RANK];
+  TN_TRY(tn_k_need(k, 2, 1));
+  if (!pair[1]) return tn_k_fail(k, TN_INTERNAL, "input 3 is absent");
+  const tn_dtype d = pair[0]->dtype;
+  if ((d != TN_U8 && d != TN_I8) || pair[1]->dtype != d) return tn_k_no_dtype(k, 0);
+  j.row += d == TN_U8 ? TN_QUANT_U8 : TN_QUANT_I8;
+  for (int i = 0; i < 3; i++) {
+    const tn_karg *const scale = tn_k_in(k, operands[i] + 1), *const zero = tn_k_in(k, operands[i] + 2);
+    if (!scale || scale->dtype != TN_F32 || scale->count != 1 || (zero && (zero->dtype != d || zero->count != 1)))
+      return tn_k_fail(k, TN_MISMATCH, "operand %d is not one scale, or its zero point not one byte", operands[i] + 1);
+    j.scale[i] = scale->data;
+    j.zero[i] = zero ? zero->data : NULL;
+  }
+  const tn_karg *all[8];
+  int n = 0;
+  for (int i = 0; i < 8; i++)
+    if (tn_k_in(k, i)) all[n++] = k->in[i];
+  TN_TRY(tn_k_bcast(k, all, n, &rank, dims));
+  TN_TRY(tn_k_out(k, 0, rank, dims));
+  const tn_kmap m = {.fn = quant_binary_run, .n_in = 2, .in = {d, d}, .out = d, .param = &j};
+  return tn_k_map(k, &m, pair, k->out[0]);
+}
+TN_KERNEL(qlinear_add, TN_K_SIZES) { return quant_binary_call(k, false); }
+TN_KERNEL(qlinear_mul, TN_K_SIZES) { return quant_binary_call(k, true); }

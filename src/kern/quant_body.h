@@ -1,5 +1,7 @@
 /* The loops of kern/quant.h for one CPU level. Not a module: quant_v1.c, quant_v3.c and quant_v4.c include it with
  * QUANT_LEVEL, the suffix of the names. */
+#include <math.h>
+
 #include "kern/quant.h"
 
 #ifndef QUANT_LEVEL
@@ -10,12 +12,19 @@
 #define QUANT_PASTE(a, b) QUANT_PASTE_(a, b)
 #define QUANT_NAME(x) QUANT_PASTE(quant_##x, QUANT_LEVEL)
 
-/* Quotients are held to +-2^22, where adding 1.5 * 2^23 rounds. */
-TN_INLINE int32_t QUANT_NAME(whole)(float q, float zero, float lo, float hi) {
+/* To even. Without an instruction for it quotients are held to +-2^22, where adding 1.5 * 2^23 rounds. */
+TN_INLINE float QUANT_NAME(round)(float q) {
+#if defined(__SSE4_1__)
+  return nearbyintf(q);
+#else
   const float magic = 12582912.0f;
   q = q > -4194304.0f ? q : -4194304.0f;
   q = q < 4194304.0f ? q : 4194304.0f;
-  float v = ((q + magic) - magic) + zero;
+  return (q + magic) - magic;
+#endif
+}
+TN_INLINE int32_t QUANT_NAME(whole)(float q, float zero, float lo, float hi) {
+  float v = QUANT_NAME(round)(q) + zero;
   v = v > lo ? v : lo;
   return (int32_t)(v < hi ? v : hi);
 }

@@ -36,16 +36,20 @@ static tn_value *msq_all_bytes(tn_import *im, tn_dtype d) {
   return tn_im_cast(im, tn_import_const_i64(im, all, 256), d);
 }
 
-static tn_status msq_binary(tn_import *im, const char *op) {
+/* `fused` where the file says that scales and zero points are scalars. */
+static tn_status msq_binary(tn_import *im, const char *op, const char *fused) {
   static const int needed[] = {0, 1, 3, 4, 6};
   for (int i = 0; i < 5; i++)
     if (!tn_im_in(im, needed[i])) return tn_import_fail(im, TN_INVALID, "input %d is required but absent", needed[i]);
+  bool is_plain = msq_is_byte(im->in[0]);
+  for (int i = 1; i < im->n_in; i++) is_plain = is_plain && (i == 3 || !im->in[i] || msq_is_one(im->in[i]));
+  if (is_plain) return tn_im_done(im, tn_import_node(im, fused, im->in, im->n_in, 1)->out[0]);
   tn_value *const a = msq_real(im, im->in[0], im->in[1], tn_im_in(im, 2));
   tn_value *const b = msq_real(im, im->in[3], im->in[4], tn_im_in(im, 5));
   return tn_im_done(im, msq_back(im, tn_im2(im, op, a, b), im->in[6], tn_im_in(im, 7), im->in[0]));
 }
-static tn_status msq_add(tn_import *im) { return msq_binary(im, "add"); }
-static tn_status msq_mul(tn_import *im) { return msq_binary(im, "mul"); }
+static tn_status msq_add(tn_import *im) { return msq_binary(im, "add", "qlinear_add"); }
+static tn_status msq_mul(tn_import *im) { return msq_binary(im, "mul", "qlinear_mul"); }
 
 /* x, its scale and zero point; y's scale and zero point. */
 static tn_status msq_need(tn_import *im) {
