@@ -82,6 +82,9 @@ static int64_t quant_run(const quant_job *j, int64_t i, int64_t end, int64_t *ou
   return left < n ? left : n;
 }
 
+enum { QUANT_BLOCK = 512 };
+static const int16_t quant_no_zeros[QUANT_BLOCK] = {0}; /* zero points of any type that has loops */
+
 /* True when the job is of f32 and an integer type that has loops; then [begin, end) is done. */
 static bool quant_fast(const quant_job *j, bool to_int, int64_t begin, int64_t end) {
   const tn_karg *const real = to_int ? j->x : j->y, *const whole = to_int ? j->y : j->x;
@@ -95,7 +98,9 @@ static bool quant_fast(const quant_job *j, bool to_int, int64_t begin, int64_t e
     int64_t s, step;
     n = quant_run(j, i, end, &s, &step);
     const float *const scale = (const float *)j->scale->data + s;
-    const void *const zero = j->zero ? (const char *)j->zero->data + (size_t)s * size : NULL;
+    const void *zero = quant_no_zeros;
+    if (j->zero) zero = (const char *)j->zero->data + (size_t)s * size;
+    if (!j->zero && step && n > QUANT_BLOCK) n = QUANT_BLOCK;
     float *const reals = (float *)real->data + i;
     void *const wholes = (char *)whole->data + (size_t)i * size;
     if (to_int)
@@ -213,11 +218,10 @@ typedef struct quant_binary {
 } quant_binary;
 
 static void quant_binary_run(const void *const *in, const int64_t *step, void *out, int64_t n, const void *param) {
-  enum { BLOCK = 512 };
   const quant_binary *const j = param;
-  float x[2][BLOCK], y[BLOCK];
-  for (int64_t done = 0; done < n; done += BLOCK) {
-    const int64_t part = n - done < BLOCK ? n - done : BLOCK;
+  float x[2][QUANT_BLOCK], y[QUANT_BLOCK];
+  for (int64_t done = 0; done < n; done += QUANT_BLOCK) {
+    const int64_t part = n - done < QUANT_BLOCK ? n - done : QUANT_BLOCK;
     for (int i = 0; i < 2; i++) {
       if (!step[i] && done > 0) continue;
       j->row->from((const uint8_t *)in[i] + done * step[i], j->scale[i], 0, j->zero[i], x[i], step[i] ? part : 1);
@@ -247,7 +251,7 @@ static tn_status quant_binary_call(tn_kcall *k, bool is_product) {
     if (!scale || scale->dtype != TN_F32 || scale->count != 1 || (zero && (zero->dtype != d || zero->count != 1)))
       return tn_k_fail(k, TN_MISMATCH, "operand %d is not one scale, or its zero point not one byte", operands[i] + 1);
     j.scale[i] = scale->data;
-    j.zero[i] = zero ? zero->data : NULL;
+    j.zero[i] = zero ? zero->data : quant_no_zeros;
   }
   const tn_karg *all[8];
   int n = 0;

@@ -4,8 +4,8 @@
 
 #include "kern/kern.h"
 
-/* n elements with one scale and zero point (step 0), or with one of their own each (step 1); zero may be NULL. The
- * arrays do not overlap. */
+/* n elements with one scale and zero point (step 0), or with one of their own each (step 1). The arrays do not
+ * overlap. */
 typedef struct tn_quant_row {
   tn_dtype dtype;
   /* x / scale, to even, plus zero, saturated; NaN becomes the least. */

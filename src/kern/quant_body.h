@@ -34,25 +34,21 @@ TN_INLINE int32_t QUANT_NAME(whole)(float q, float zero, float lo, float hi) {
                                       const void *zeros, void *out, int64_t n) {                                      \
     const T *restrict const zero = zeros;                                                                             \
     T *restrict const y = out;                                                                                        \
-    if (step == 0) {                                                                                                  \
-      const float s = scale[0], z = zero ? (float)zero[0] : 0.0f;                                                     \
+    const float s = scale[0], z = (float)zero[0];                                                                     \
+    if (step == 0)                                                                                                    \
       for (int64_t i = 0; i < n; i++) y[i] = (T)QUANT_NAME(whole)(x[i] / s, z, lo, hi);                               \
-      return;                                                                                                         \
-    }                                                                                                                 \
-    for (int64_t i = 0; i < n; i++)                                                                                   \
-      y[i] = (T)QUANT_NAME(whole)(x[i] / scale[i], zero ? (float)zero[i] : 0.0f, lo, hi);                             \
+    else                                                                                                              \
+      for (int64_t i = 0; i < n; i++) y[i] = (T)QUANT_NAME(whole)(x[i] / scale[i], (float)zero[i], lo, hi);           \
   }                                                                                                                   \
   static void QUANT_NAME(from_##suffix)(const void *in, const float *restrict scale, int64_t step, const void *zeros, \
                                         float *restrict y, int64_t n) {                                               \
     const T *restrict const x = in, *restrict const zero = zeros;                                                     \
-    const int32_t z = zero ? zero[0] : 0;                                                                             \
+    const int32_t z = zero[0];                                                                                        \
     const float s = scale[0];                                                                                         \
     if (step == 0)                                                                                                    \
       for (int64_t i = 0; i < n; i++) y[i] = (float)((int32_t)x[i] - z) * s;                                          \
-    else if (zero)                                                                                                    \
-      for (int64_t i = 0; i < n; i++) y[i] = (float)((int32_t)x[i] - (int32_t)zero[i]) * scale[i];                    \
     else                                                                                                              \
-      for (int64_t i = 0; i < n; i++) y[i] = (float)x[i] * scale[i];                                                  \
+      for (int64_t i = 0; i < n; i++) y[i] = (float)((int32_t)x[i] - (int32_t)zero[i]) * scale[i];                    \
   }
 QUANT_LOOPS(u8, uint8_t, 0.0f, 255.0f)
 QUANT_LOOPS(i8, int8_t, -128.0f, 127.0f)
