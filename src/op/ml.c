@@ -69,12 +69,20 @@ static tn_status ml_one_hot(tn_import *im) {
     return tn_import_fail(im, TN_INVALID, "one of cats_int64s and cats_strings is needed");
   const bool is_int = ints && ints->n > 0;
   const int64_t n = is_int ? ints->n : strings->n;
-  int64_t *const places = TN_NEW_ARRAY(&im->ctx->arena, int64_t, n);
-  for (int64_t i = 0; i < n; i++) places[i] = i;
+  int64_t *const places = TN_NEW_ARRAY(&im->ctx->arena, int64_t, n), *const keys =
+                                                                         TN_NEW_ARRAY(&im->ctx->arena, int64_t, n);
+  tn_str *const names = TN_NEW_ARRAY(&im->ctx->arena, tn_str, n);
+  for (int64_t i = 0; i < n; i++) { /* the last of equal categories first */
+    places[i] = n - 1 - i;
+    if (is_int)
+      keys[i] = ints->ints[places[i]];
+    else
+      names[i] = strings->strs[places[i]];
+  }
   tn_value *const place[4] = {
       is_int ? tn_im_cast(im, im->in[0], TN_I64) : im->in[0],
-      is_int ? tn_import_const_i64(im, ints->ints, n) : tn_ml_strings(im, strings), tn_import_const_i64(im, places, n),
-      tn_import_const_i64(im, &n, 1), /* outside of the depth */
+      is_int ? tn_import_const_i64(im, keys, n) : tn_import_const_strs(im, names, n),
+      tn_import_const_i64(im, places, n), tn_import_const_i64(im, &n, 1), /* outside of the depth */
   };
   tn_value *const hot[3] = {tn_import_node(im, "map_values", place, 4, 1)->out[0], tn_import_const_i64(im, &n, 1),
                             tn_import_const_f32(im, (const double[]){0, 1}, 2)};

@@ -488,12 +488,22 @@ static tn_status optional_has_element_eval(tn_eval *e) {
   tn_store_i64(TN_BOOL, tn_lit_data(y), 0, x && (x->kind != TN_TYPE_OPTIONAL || x->n_items > 0));
   return TN_OK;
 }
+/* What the operator that made the optional was given. */
+static tn_status optional_has_element_value(tn_rule *r) {
+  const tn_value *const x = r->n_in > 0 ? r->node->in[0] : NULL;
+  const bool is_made = x && x->def && strcmp(x->def->op->name, "optional") == 0;
+  if (!is_made) return TN_OK;
+  const tn_elem has = tn_elem_sym(tn_sym_int(r->syms, x->def->n_in > 0 && x->def->in[0]));
+  tn_rule_set_content(r, 0, &has);
+  return TN_OK;
+}
 TN_OP(optional_has_element){
     .name = "optional_has_element",
     .in = {{"input", 0, NULL, TN_PORT_OPTIONAL | TN_PORT_ANY_KIND}},
     .out = {{"output", TN_SET(BOOL)}},
     .type = tn_type_bool,
     .shape = tn_shape_scalar,
+    .value = optional_has_element_value,
     .eval = optional_has_element_eval,
     .kernel = "optional_has_element",
     .traits = TN_TRAIT_PURE,

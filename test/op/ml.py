@@ -20,6 +20,7 @@ for rows in (1, 7):
     check(at, "Imputer", [("x", ints(0, 3, rows, 4))], imputed_value_int64s=[9], replaced_value_int64=1, **ML)
     check(at, "Binarizer", [("x", x)], threshold=0.2, **ML)
     check(at, "OneHotEncoder", [("x", ints(0, 5, rows, 2))], cats_int64s=[1, 3, 4], **ML)
+    check(at, "OneHotEncoder", [("x", np.arange(2 * rows).reshape(rows, 2))], cats_int64s=[1, 3, 1], **ML)  # the last of equal ones counts
     check(at, "OneHotEncoder", [("x", text(*"abcabcd"[:rows]))], cats_strings=["a", "c"], **ML)
     check(at, "OneHotEncoder", [("x", text(*"abcabca"[:rows]))], cats_strings=["a", "b", "c"], zeros=0, **ML)
     refuse(at, "OneHotEncoder", [("x", text(*"xbcabca"[:rows]))], cats_strings=["a", "b", "c"], zeros=0, **ML)
