@@ -275,6 +275,21 @@ static tn_status gemm_op_read(tn_kcall *k, gemm_op *s) {
   return TN_OK;
 }
 
+enum { GEMM_OP_NARROW = 4 };
+
+/* Rows of few columns whose factors lie contiguous: tiles would be filled with zeros mostly. */
+static void gemm_op_narrow(void *arg, int64_t begin, int64_t end, int worker) {
+  const tn_gemm *const g = arg;
+  const tn_gemm_isa *const isa = tn_gemm_isa_get();
+  (void)worker;
+  for (int64_t i = begin; i < end; i++)
+    for (int64_t j = 0; j < g->n; j++) {
+      float *const y = g->c + i * g->ldc + j;
+      const float start = g->start == TN_START_COL ? g->bias[j] : g->start == TN_START_ACC ? *y : 0.0f;
+      *y = start + g->alpha * isa->dot(g->a + i * g->a_rs, g->b + j * g->b_cs, g->k);
+    }
+}
+
 static tn_status gemm_op_f32(tn_kcall *k) {
   gemm_op s;
   TN_TRY(gemm_op_read(k, &s));
@@ -295,6 +310,10 @@ static tn_status gemm_op_f32(tn_kcall *k) {
       for (int64_t j = 0; j < s.n; j++) y[i * s.n + j] = (float)s.beta * c[i * s.c_step[0] + j * s.c_step[1]];
   }
   if (s.m == 0 || s.n == 0) return TN_OK;
+  if (s.n <= GEMM_OP_NARROW && s.trans_b && !s.trans_a) {
+    tn_pool_for(k->pool, s.m, 1 + 16384 / (s.k + 1), gemm_op_narrow, &g);
+    return TN_OK;
+  }
   return matmul_single(k, &g);
 }
 

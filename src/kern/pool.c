@@ -83,7 +83,9 @@ static int64_t pool_planes(const tn_kcall *k) { return k->in[0]->dims[0] * k->in
     for (int64_t i = begin; i < end; i++)                                      \
       for (int64_t row = 0; row < j->rows->rows_out; row++) {                  \
         T *y = (T *)j->k->out[0]->data + i * j->w->n_out + row * j->rows->out; \
-        for (int64_t o = 0; o < j->rows->out; o++) y[o] = LOWEST;              \
+        T *restrict const low = y;                                             \
+        const int64_t n = j->rows->out;                                        \
+        for (int64_t o = 0; o < n; o++) low[o] = LOWEST;                       \
         NAME##_row(j, (const T *)j->k->in[0]->data + i * j->w->n_in, row, y);  \
       }                                                                        \
   }

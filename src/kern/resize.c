@@ -281,6 +281,12 @@ typedef struct resize_pass {
         }                                                                                                         \
         continue;                                                                                                 \
       }                                                                                                           \
+      if (inner == 1) {                                                                                           \
+        T sum = 0;                                                                                                \
+        for (int64_t t = 0; t < taps && index[0] >= 0; t++) sum += (T)weight[t] * s[index[t]];                    \
+        d[0] = index[0] < 0 ? (T)p->extrapolation : sum;                                                          \
+        continue;                                                                                                 \
+      }                                                                                                           \
       if (index[0] < 0) {                                                                                         \
         for (int64_t i = 0; i < inner; i++) d[i] = (T)p->extrapolation;                                           \
         continue;                                                                                                 \

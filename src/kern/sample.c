@@ -377,7 +377,7 @@ static void sample_max_roi(const sample_roi *r, int64_t i, int64_t c, int64_t im
     sample_bounds(p % r->pw, r->pw, box[0], box[2], r->w, &x0, &x1);
     double most = y1 > y0 && x1 > x0 ? -HUGE_VAL : 0;
     for (int64_t y = y0; y < y1; y++)
-      for (int64_t x = x0; x < x1; x++) most = fmax(most, plane[y * r->w + x]);
+      for (int64_t x = x0; x < x1; x++) most = plane[y * r->w + x] > most ? plane[y * r->w + x] : most;
     r->y[(i * r->channels + c) * r->ph * r->pw + p] = most;
   }
 }

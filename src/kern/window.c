@@ -91,18 +91,23 @@ tn_status tn_kwindow_sizes(tn_kcall *k, int n, const int64_t *in, const int64_t 
   return TN_OK;
 }
 
-/* Row that tap t of output row r reads, over the first n - 1 axes. */
-static int64_t krows_at(const tn_kwindow *w, int64_t r, int64_t t) {
-  int64_t row = 0, step = 1;
-  for (int i = w->n - 2; i >= 0; i--) {
-    const int64_t x = r % w->out[i] * w->stride[i] + t % w->kernel[i] * w->dilation[i] - w->lo[i];
-    r /= w->out[i];
+/* Rows that tap t of each output row reads, over the first n - 1 axes; -1: none. */
+static void krows_fill(const tn_kwindow *w, int64_t t, int64_t n, int64_t *map) {
+  const int axes = w->n - 1;
+  int64_t index[TN_KW_MAX] = {0}, from[TN_KW_MAX];
+  for (int i = axes - 1; i >= 0; i--) {
+    from[i] = t % w->kernel[i] * w->dilation[i] - w->lo[i];
     t /= w->kernel[i];
-    if (x < 0 || x >= w->in[i]) return -1;
-    row += x * step;
-    step *= w->in[i];
   }
-  return row;
+  for (int64_t r = 0; r < n; r++) {
+    int64_t row = 0;
+    for (int i = 0; i < axes && row >= 0; i++) {
+      const int64_t x = from[i] + index[i] * w->stride[i];
+      row = x < 0 || x >= w->in[i] ? -1 : row * w->in[i] + x;
+    }
+    map[r] = row;
+    (void)tn_k_next(axes, w->out, index);
+  }
 }
 
 tn_status tn_krows_make(tn_kcall *k, const tn_kwindow *w, tn_krows *s) {
@@ -126,7 +131,6 @@ tn_status tn_krows_make(tn_kcall *k, const tn_kwindow *w, tn_krows *s) {
   if (!tn_mul_i64(s->taps, s->rows_out, &n)) return tn_k_fail(k, TN_LIMIT, "too many positions");
   TN_TRY(tn_k_scratch_array(k, n, sizeof(int64_t), &map));
   s->map = map;
-  for (int64_t t = 0; t < s->taps; t++)
-    for (int64_t r = 0; r < s->rows_out; r++) s->map[t * s->rows_out + r] = krows_at(w, r, t);
+  for (int64_t t = 0; t < s->taps; t++) krows_fill(w, t, s->rows_out, s->map + t * s->rows_out);
   return TN_OK;
 }
