@@ -26,6 +26,8 @@ typedef struct tn_line_isa {
   void (*columns_exp)(float *sum, const float *x, const float *m, float *y, int64_t w);
   /* out[j] = sum of a[i] * b[j * n + i], i < n, for j < columns: numbers of 9 bits, sums that wrap. */
   void (*dots)(const int16_t *a, const int16_t *b, int64_t n, int64_t columns, uint32_t *out);
+  /* y[j] += sum of x[i] * b[i * n + j], i < 4, for j < n */
+  void (*add_4_rows)(double *y, const double *x, const double *b, int64_t n);
   float (*fold[TN_N_LINE_FOLDS])(const float *x, int64_t n, float shift);
   void (*fold_rows[TN_N_LINE_FOLDS])(float *acc, const float *x, int64_t w, const float *shift); /* acc joined with x */
 } tn_line_isa;

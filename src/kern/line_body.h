@@ -90,6 +90,11 @@ static void LINE_NAME(dots)(const int16_t *a, const int16_t *b, int64_t n, int64
     out[j] = same[0];
   }
 }
+static void LINE_NAME(add_4_rows)(double *restrict y, const double *restrict x, const double *restrict b, int64_t n) {
+  const double *const b1 = b + n, *const b2 = b1 + n, *const b3 = b2 + n;
+  const double x0 = x[0], x1 = x[1], x2 = x[2], x3 = x[3];
+  for (int64_t j = 0; j < n; j++) y[j] += (x0 * b[j] + x1 * b1[j]) + (x2 * b2[j] + x3 * b3[j]);
+}
 
 /* `expr` is what element v counts with `shift`; JOIN(a, b) joins two results, of which `neutral` changes none. */
 #define LINE_FOLD(name, neutral, expr, JOIN)                                                  \
@@ -145,6 +150,7 @@ const tn_line_isa LINE_PASTE(tn_line_isa, LINE_LEVEL) = {
     .columns_max = LINE_NAME(columns_max),
     .columns_exp = LINE_NAME(columns_exp),
     .dots = LINE_NAME(dots),
+    .add_4_rows = LINE_NAME(add_4_rows),
     .fold = {LINE_NAME(fold_sum), LINE_NAME(fold_abs), LINE_NAME(fold_square), LINE_NAME(fold_prod),
              LINE_NAME(fold_max), LINE_NAME(fold_min), LINE_NAME(fold_exp)},
     .fold_rows = {LINE_NAME(rows_sum), LINE_NAME(rows_abs), LINE_NAME(rows_square), LINE_NAME(rows_prod),

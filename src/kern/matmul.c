@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "kern/gemm.h"
+#include "kern/line.h"
 #include "kern/shadow.h"
 
 typedef struct matmul_shape { /* C[batch][m, n] = A[batch][m, k] * B[batch][k, n] */
@@ -174,27 +175,26 @@ static tn_status matmul_f32(tn_kcall *k) {
   return TN_OK;
 }
 
-/* Plain product of one pair of matrices; integers wrap. */
-#define MATMUL_PLAIN(T, NAME)                                                                                    \
-  static void NAME(const T *a, const T *b, T *c, int64_t m, int64_t n, int64_t kk) {                             \
-    for (int64_t i = 0; i < m; i++) {                                                                            \
-      T *restrict const row = c + i * n;                                                                         \
-      int64_t p = 0;                                                                                             \
-      memset(row, 0, (size_t)n * sizeof *row);                                                                   \
-      for (; p + 4 <= kk; p += 4) {                                                                              \
-        const T *const x = a + i * kk + p;                                                                       \
-        const T *const b0 = b + p * n, *const b1 = b0 + n, *const b2 = b1 + n;                                   \
-        const T *const b3 = b2 + n;                                                                              \
-        for (int64_t j = 0; j < n; j++) row[j] += (x[0] * b0[j] + x[1] * b1[j]) + (x[2] * b2[j] + x[3] * b3[j]); \
-      }                                                                                                          \
-      for (; p < kk; p++)                                                                                        \
-        for (int64_t j = 0; j < n; j++) row[j] += a[i * kk + p] * b[p * n + j];                                  \
-    }                                                                                                            \
+/* Plain product of one pair of matrices; integers wrap. ADD_4(y, x, b, n) adds four rows of b times x to y. */
+#define MATMUL_PLAIN(T, NAME, ADD_4)                                                 \
+  static void NAME(const T *a, const T *b, T *c, int64_t m, int64_t n, int64_t kk) { \
+    for (int64_t i = 0; i < m; i++) {                                                \
+      T *restrict const row = c + i * n;                                             \
+      int64_t p = 0;                                                                 \
+      memset(row, 0, (size_t)n * sizeof *row);                                       \
+      for (; p + 4 <= kk; p += 4) ADD_4(row, a + i * kk + p, b + p * n, n);          \
+      for (; p < kk; p++)                                                            \
+        for (int64_t j = 0; j < n; j++) row[j] += a[i * kk + p] * b[p * n + j];      \
+    }                                                                                \
   }
-MATMUL_PLAIN(double, matmul_plain_f64)
-MATMUL_PLAIN(uint32_t, matmul_plain_u32)
-MATMUL_PLAIN(uint64_t, matmul_plain_u64)
+#define MATMUL_ADD_4(y, x, b, n)    \
+  for (int64_t j = 0; j < (n); j++) \
+  (y)[j] += ((x)[0] * (b)[j] + (x)[1] * (b)[(n) + j]) + ((x)[2] * (b)[2 * (n) + j] + (x)[3] * (b)[3 * (n) + j])
+MATMUL_PLAIN(double, matmul_plain_f64, tn_line_isa_get()->add_4_rows)
+MATMUL_PLAIN(uint32_t, matmul_plain_u32, MATMUL_ADD_4)
+MATMUL_PLAIN(uint64_t, matmul_plain_u64, MATMUL_ADD_4)
 #undef MATMUL_PLAIN
+#undef MATMUL_ADD_4
 
 static void matmul_plain(tn_dtype d, const void *a, int64_t ia, const void *b, int64_t ib, void *c, int64_t ic,
                          const matmul_shape *s) {
