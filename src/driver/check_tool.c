@@ -169,8 +169,22 @@ static tn_status check_watch(void *arg, const tn_value *v) {
 
 /* Runs. */
 
-/* Has the node a result or an operand whose shape no rule gave? Then no check guards it. */
+/* Has the tensor elements that inference does not know? */
+static bool check_is_unknown(const tn_type *t) {
+  const int64_t n = tn_type_content_count(t);
+  if (!t->content) return true;
+  for (int64_t i = 0; i < n; i++)
+    if (t->content[i].kind == TN_ELEM_NONE) return true;
+  return false;
+}
+
+/* Has the node a result or an operand whose shape no rule gave, or one unknown that decides shapes? Then no check
+ * guards it. */
 static bool check_is_by_data(const checking *c, const tn_node *node) {
+  for (int i = 0; i < node->n_in; i++) {
+    const tn_port *const port = tn_op_in_port(node->op, i);
+    if (node->in[i] && port && port->flags & TN_PORT_SHAPES && check_is_unknown(&node->in[i]->type)) return true;
+  }
   for (int i = 0; i < node->n_out + node->n_in; i++) {
     const tn_value *const v = i < node->n_out ? node->out[i] : node->in[i - node->n_out];
     if (!v || !v->def || v->type.kind != TN_TYPE_TENSOR) continue;

@@ -17,6 +17,7 @@ typedef struct contract_row {
   tn_sym condition;
   const tn_region *region; /* where it is checked: on entry, or when what it speaks of is known */
   TN_VEC(size_t) checks;   /* of contract.checks: together they are the condition */
+  tn_sym entry;            /* what chose the branch that it is in, or NULL */
   const char *words;
   int n_breaks; /* numbers that break it, for one or two symbols; the others stay at the smallest */
   bool breaks_alone;
@@ -66,6 +67,7 @@ static bool contract_breaks(const contract_break *b, const uint32_t *symbols, in
   int64_t v;
   for (int i = 0; i < n; i++)
     if (!tn_binding_may_be(&c->at, symbols[i], c->at.value[symbols[i]])) return false;
+  if (row->entry && (tn_sym_eval(c->syms, row->entry, tn_binding_env, &c->at, &v) != TN_OK || v == 0)) return false;
   if (tn_sym_eval(c->syms, row->condition, tn_binding_env, &c->at, &v) != TN_OK || v != 0) return false;
   const bool alone = contract_others_hold(c, row);
   if (row->n_breaks && !alone) return false;
@@ -78,9 +80,10 @@ static bool contract_breaks(const contract_break *b, const uint32_t *symbols, in
   return alone;
 }
 
-/* The k-th number to try: the first that the set lacks, near ones, powers of two. */
+/* The k-th number to try: the first that the set lacks, near ones, powers of two, near ones below 0. */
 static int64_t contract_far(const contract_break *b, int64_t had, int64_t k) {
   const tn_sym_set *const set = b->row->set;
+  if (k >= CONTRACT_NEAR + 64) return CONTRACT_NEAR + 63 - k;
   if (k > 0) return k <= CONTRACT_NEAR ? k - 1 : (INT64_C(1) << (k - CONTRACT_NEAR < 62 ? k - CONTRACT_NEAR : 62)) + 1;
   int64_t v = set ? set->lo > 1 ? set->lo : 1 : had;
   while (set && v < set->from + set->period && tn_sym_set_has(set, v)) v++;
@@ -90,7 +93,7 @@ static int64_t contract_far(const contract_break *b, int64_t had, int64_t k) {
 static bool contract_break_one(const contract_break *b, uint32_t symbol) {
   int64_t *const at = &b->c->at.value[symbol], had = *at;
   bool found = false;
-  for (int64_t k = 0; k < CONTRACT_NEAR + 64 && !found; k++) {
+  for (int64_t k = 0; k < 2 * CONTRACT_NEAR + 64 && !found; k++) {
     *at = contract_far(b, had, k);
     found = contract_breaks(b, &symbol, 1);
   }
@@ -103,8 +106,8 @@ static bool contract_break_two(const contract_break *b, uint32_t first, uint32_t
   int64_t *const x = &b->c->at.value[first], *const y = &b->c->at.value[second], had_x = *x, had_y = *y;
   bool found = false;
   for (int64_t k = 0; k < CONTRACT_PAIR * CONTRACT_PAIR && !found; k++) {
-    *x = 1 + k / CONTRACT_PAIR;
-    *y = 1 + k % CONTRACT_PAIR;
+    *x = (1 + k / CONTRACT_PAIR) % CONTRACT_PAIR; /* 0 comes last */
+    *y = (1 + k % CONTRACT_PAIR) % CONTRACT_PAIR;
     found = contract_breaks(b, symbols, 2);
   }
   *x = had_x;
@@ -125,19 +128,25 @@ static void contract_break_row(contract *c, contract_row *row) {
 /* Conditions. */
 
 static contract_row *contract_add(contract *c, const tn_region *region, tn_sym condition, const char *words) {
-  tn_vec_push(&c->ctx->arena, &c->rows, ((contract_row){.condition = condition, .region = region, .words = words}));
+  const tn_sym entry = tn_ledger_entry(c->graph, region);
+  tn_vec_push(&c->ctx->arena, &c->rows,
+              ((contract_row){.condition = condition, .region = region, .entry = entry, .words = words}));
   return &c->rows.at[c->rows.n - 1];
 }
 
 /* c <= S or S <= c */
-static const char *contract_bound_words(const contract *c, tn_sym e) {
+static bool contract_is_bound(tn_sym e) {
+  if (e->kind != TN_SYM_LE) return false;
+  return tn_sym_is_int(e->args[0]) ? tn_sym_is_var(e->args[1]) : tn_sym_is_int(e->args[1]) && tn_sym_is_var(e->args[0]);
+}
+
+/* a <= b */
+static const char *contract_order_words(const contract *c, tn_sym e) {
   if (e->kind != TN_SYM_LE) return NULL;
   const tn_sym a = e->args[0], b = e->args[1];
-  if (tn_sym_is_int(a) && tn_sym_is_var(b))
-    return tn_arena_printf(&c->ctx->arena, "%s must be at least %lld", tn_sym_text(c->syms, b), (long long)a->k);
-  if (tn_sym_is_int(b) && tn_sym_is_var(a))
-    return tn_arena_printf(&c->ctx->arena, "%s must be at most %lld", tn_sym_text(c->syms, a), (long long)b->k);
-  return NULL;
+  const bool least = tn_sym_is_int(a);
+  return tn_arena_printf(&c->ctx->arena, least ? "%s must be at least %s" : "%s must be at most %s",
+                         tn_sym_text(c->syms, least ? b : a), tn_sym_text(c->syms, least ? a : b));
 }
 
 /* A == 1 or A == B or B == 1 */
@@ -159,9 +168,29 @@ static const char *contract_bcast_words(const contract *c, tn_sym e) {
                          tn_sym_text(c->syms, ones[1]));
 }
 
+static const char *contract_words(const contract *c, tn_sym e);
+
+/* x*a == x*b */
+static const char *contract_factor_words(const contract *c, tn_sym e) {
+  tn_sym cases[TN_SYM_ALTERNATIVES];
+  const size_t n = e->kind == TN_SYM_EQ ? tn_sym_alternatives(c->syms, e, cases) : 0;
+  const char *unless = NULL;
+  if (n < 2 || tn_sym_is_int(cases[n - 1])) return NULL;
+  for (size_t i = 0; i + 1 < n; i++) {
+    if (tn_sym_is(cases[i], 0)) continue;
+    if (cases[i]->kind != TN_SYM_EQ) return NULL;
+    const char *const text = tn_sym_text(c->syms, cases[i]->args[tn_sym_is_int(cases[i]->args[0]) ? 1 : 0]);
+    unless = unless ? tn_arena_printf(&c->ctx->arena, "%s or %s", unless, text) : text;
+  }
+  const char *const rest = contract_words(c, cases[n - 1]);
+  return unless ? tn_arena_printf(&c->ctx->arena, "%s, unless %s is 0", rest, unless) : rest;
+}
+
 static const char *contract_words(const contract *c, tn_sym e) {
-  const char *const bound = contract_bound_words(c, e), *const bcast = bound ? NULL : contract_bcast_words(c, e);
-  if (bound || bcast) return bound ? bound : bcast;
+  const char *const order = contract_order_words(c, e), *const bcast = order ? NULL : contract_bcast_words(c, e);
+  if (order || bcast) return order ? order : bcast;
+  const char *const factor = contract_factor_words(c, e);
+  if (factor) return factor;
   if (e->kind != TN_SYM_EQ) return tn_sym_text(c->syms, e);
   return tn_arena_printf(&c->ctx->arena, tn_sym_is_var(e->args[0]) ? "%s must be %s" : "%s must equal %s",
                          tn_sym_text(c->syms, e->args[0]), tn_sym_text(c->syms, e->args[1]));
@@ -173,6 +202,11 @@ static void contract_add_check(contract *c, size_t at) {
   tn_vec_push(&c->ctx->arena, &row->checks, at);
 }
 
+/* Is k in `k <= S` no size by the other conditions? Then the bound is not said by itself. */
+static bool contract_is_loose(const tn_sym_set *all, tn_sym e) {
+  return all && tn_sym_is_int(e->args[0]) && !tn_sym_set_has(all, e->args[0]->k);
+}
+
 /* The checks of a region on one symbol: bounds, and one row for all others that can be solved together. */
 static void contract_add_symbol(contract *c, tn_sym var, const size_t *at, size_t n, bool *done) {
   tn_arena *const a = &c->ctx->arena;
@@ -180,10 +214,13 @@ static void contract_add_symbol(contract *c, tn_sym var, const size_t *at, size_
   size_t *const of = TN_NEW_ARRAY(a, size_t, n + 1);
   bool *const solved = TN_NEW_ARRAY(a, bool, n + 1), *const implied = TN_NEW_ARRAY(a, bool, n + 1);
   size_t m = 0;
+  tn_sym_set together;
+  for (size_t i = 0; i < n; i++) conditions[i] = c->checks.at[at[i]]->condition;
+  const bool all = n > 1 && tn_sym_solve(c->syms, a, var, conditions, n, solved, implied, &together) == n;
   int64_t from = tn_sym_symbol(c->syms, (uint32_t)var->k)->min;
   for (size_t i = 0; i < n; i++) {
     const tn_sym e = c->checks.at[at[i]]->condition;
-    if (contract_bound_words(c, e)) {
+    if (contract_is_bound(e) && !contract_is_loose(all ? &together : NULL, e)) {
       if (tn_sym_is_int(e->args[0]) && e->args[0]->k > from) from = e->args[0]->k;
       contract_add_check(c, at[i]);
       done[at[i]] = true;

@@ -64,7 +64,7 @@ tn_status tn_eval_axis(tn_eval *e, int64_t axis, int rank, int *out) {
 tn_status tn_eval_bcast(tn_eval *e, int ra, const int64_t *a, int rb, const int64_t *b, int *out_rank,
                         int64_t *out_dims) {
   const int rank = ra > rb ? ra : rb;
-  for (int i = 0; i < rank; i++) {
+  for (int i = rank - 1; i >= 0; i--) { /* from the last one: out_dims may be a or b */
     const int ia = i - (rank - ra), ib = i - (rank - rb);
     const int64_t da = ia < 0 ? 1 : a[ia], db = ib < 0 ? 1 : b[ib];
     if (da != db && da != 1 && db != 1)

@@ -28,7 +28,7 @@ tn_dtype tn_eval_out_dtype(const tn_eval *e, int i); /* as inferred */
 /* New output literal, zeroed. LIMIT when the element count does not fit. */
 TN_MUST_CHECK tn_status tn_eval_out(tn_eval *e, int i, tn_dtype d, int rank, const int64_t *dims, tn_lit **out);
 TN_MUST_CHECK tn_status tn_eval_axis(tn_eval *e, int64_t axis, int rank, int *out);
-/* Broadcast shape of two literals' dims; MISMATCH when they do not broadcast. */
+/* Broadcast shape of two literals' dims; MISMATCH when they do not broadcast. out_dims may be a or b. */
 TN_MUST_CHECK tn_status tn_eval_bcast(tn_eval *e, int ra, const int64_t *a, int rb, const int64_t *b, int *out_rank,
                                       int64_t *out_dims);
 /* Row-major index helpers. */

@@ -1,6 +1,8 @@
 /* What follows from the checks in the ledger. */
 #include "ir/ledger.h"
 
+#include "ir/op.h"
+
 enum {
   LEDGER_NEST = 16,  /* definitions in definitions */
   LEDGER_CASES = 96, /* checks up to which cases are split */
@@ -36,6 +38,20 @@ bool tn_ledger_is_early(const tn_graph *g, tn_sym e) {
   ledger_walk w = {g, 0, true};
   tn_sym_symbols(g->syms, e, ledger_visit, &w);
   return w.early;
+}
+
+tn_sym tn_ledger_entry(const tn_graph *g, const tn_region *region) {
+  tn_sym all = NULL;
+  for (const tn_region *r = region; r->owner; r = r->owner->region) {
+    const tn_node *const node = r->owner;
+    const tn_type *const cond = node->n_in > 0 && node->in[0] ? &node->in[0]->type : NULL;
+    if (strcmp(node->op->name, "if") != 0 || !cond || !cond->content || cond->content[0].kind != TN_ELEM_SYM) continue;
+    const tn_sym chosen = cond->content[0].sym;
+    if (!tn_ledger_is_early(g, chosen)) continue;
+    const tn_sym holds = r == node->regions[0] ? chosen : tn_sym_not(g->syms, chosen);
+    all = all ? tn_sym_and(g->syms, all, holds) : holds;
+  }
+  return all;
 }
 
 typedef struct ledger_only {
@@ -82,6 +98,14 @@ static tn_premises *ledger_premises(tn_graph *g) {
 bool tn_ledger_implies(tn_graph *g, tn_sym condition) {
   if (g->checks.n == 0 || !tn_ledger_is_early(g, condition)) return false;
   return tn_premises_prove(ledger_premises(g), condition) == TN_TRUE;
+}
+
+bool tn_ledger_implies_by_cases(tn_graph *g, tn_sym condition) {
+  if (tn_ledger_implies(g, condition)) return true;
+  if (g->checks.n == 0 || g->checks.n > LEDGER_CASES || !tn_ledger_is_early(g, condition)) return false;
+  if (tn_premises_prove_by_cases(ledger_premises(g), condition) != TN_TRUE) return false;
+  tn_premises_add(g->premises, condition); /* the next node of its kind is spared the cases */
+  return true;
 }
 
 /* Minimising. */
@@ -141,6 +165,8 @@ static void ledger_solve(ledger_rest *m, const ledger_group *group) {
   for (const tn_region *r = group->region; r->owner; r = r->owner->region)
     if (tn_map_find(&m->group_of, ledger_key(group->var, r->owner->region), &at))
       ledger_push_group(m, &m->groups.at[at], &all);
+  const tn_sym entry = tn_ledger_entry(m->graph, group->region);
+  if (entry && tn_ledger_symbol(m->graph, entry) == group->var) tn_vec_push(m->arena, &all, entry);
   const size_t n_outer = all.n;
   ledger_push_group(m, group, &all);
   bool *const solved = TN_NEW_ARRAY(m->arena, bool, all.n + 1), *const implied =
@@ -152,6 +178,16 @@ static void ledger_solve(ledger_rest *m, const ledger_group *group) {
     m->drop[group->checks.at[i]] = implied[n_outer + i];
   }
   if (group->region == m->graph->main) ledger_range(m, &set);
+}
+
+/* Of a branch: does the condition follow from what chose it, with what is given? */
+static bool ledger_follows_inside(const ledger_rest *m, const ledger_conditions *given, const tn_check *c) {
+  const tn_sym entry = c->region == m->graph->main ? NULL : tn_ledger_entry(m->graph, c->region);
+  if (!entry) return false;
+  tn_premises *const p = tn_premises_new(m->graph->syms);
+  tn_premises_add(p, entry);
+  for (size_t i = 0; i < given->n && i < LEDGER_CASES; i++) tn_premises_add(p, given->at[i]);
+  return tn_premises_contradict(p) || tn_premises_prove_by_cases(p, c->condition) == TN_TRUE;
 }
 
 /* From the last check to the first, what follows from those that stay is dropped; what earlier checks imply was never
@@ -172,8 +208,9 @@ static void ledger_prove(ledger_rest *m) {
     if (m->drop[i] || !tn_ledger_is_early(g, c->condition)) continue;
     const tn_premises *const p = m->solved[i] ? kept : all;
     const tn_truth r = by_cases ? tn_premises_prove_by_cases(p, c->condition) : tn_premises_prove(p, c->condition);
-    m->drop[i] = r == TN_TRUE || (!m->solved[i] && zeros-- > 0 &&
-                                  tn_sym_prove_by_zeros(g->syms, m->arena, given.at, given.n, c->condition));
+    m->drop[i] =
+        r == TN_TRUE || ledger_follows_inside(m, &given, c) ||
+        (!m->solved[i] && zeros-- > 0 && tn_sym_prove_by_zeros(g->syms, m->arena, given.at, given.n, c->condition));
     if (m->drop[i] || !ledger_counts(g, c)) continue;
     tn_premises_add(kept, c->condition);
     tn_premises_add(all, c->condition);
@@ -184,7 +221,7 @@ static void ledger_prove(ledger_rest *m) {
 void tn_ledger_minimise(tn_graph *g) {
   const size_t n = g->checks.n;
   ledger_rest m = {.graph = g, .arena = &g->ctx->pass};
-  if (n < 2) return;
+  if (n == 0) return;
   m.drop = TN_NEW_ARRAY(m.arena, bool, n);
   m.solved = TN_NEW_ARRAY(m.arena, bool, n);
   for (size_t i = 0; i < n; i++) ledger_enter(&m, i);

@@ -7,10 +7,15 @@
 
 /* Is the condition true wherever the checks so far hold? Conditions that need more than the inputs: false. */
 bool tn_ledger_implies(tn_graph *g, tn_sym condition);
+/* The same, also where it follows from each alternative of a check; for conditions that else become a check. */
+bool tn_ledger_implies_by_cases(tn_graph *g, tn_sym condition);
 /* Drops every check that the checks that stay imply. */
 void tn_ledger_minimise(tn_graph *g);
 /* Do the inputs alone decide e? */
 bool tn_ledger_is_early(const tn_graph *g, tn_sym e);
+/* What is true whenever a region runs, by the branches of If around it, as far as the inputs decide that; NULL: nothing
+ * more than in the main graph. */
+tn_sym tn_ledger_entry(const tn_graph *g, const tn_region *region);
 /* The one symbol that e speaks of, where the inputs decide that; NULL where there are more or none. */
 tn_sym tn_ledger_symbol(const tn_graph *g, tn_sym e);
 

@@ -179,7 +179,7 @@ static const char *rule_vtext(tn_rule *r, const char *fmt, va_list ap) {
 
 bool tn_rule_proves(tn_rule *r, tn_sym condition) {
   const tn_truth truth = tn_sym_prove(r->syms, condition);
-  if (truth == TN_TRUE || (truth == TN_UNKNOWN && tn_ledger_implies(r->graph, condition))) return true;
+  if (truth == TN_TRUE || (truth == TN_UNKNOWN && tn_ledger_implies_by_cases(r->graph, condition))) return true;
   r->demanded = condition;
   r->is_refuted = truth == TN_FALSE;
   return false;

@@ -248,22 +248,51 @@ static tn_status loop_fixpoint(tn_rule *r, tn_region *body, int first, int at, i
   }
 }
 
+typedef struct loop_rounds { /* either may be NULL */
+  tn_sym exact, most;
+} loop_rounds;
+
+/* A dim that the body changes, as it leaves: each round adds the same, or sets it. NULL: neither, or the number of
+ * rounds is not known. */
+static tn_sym loop_last_dim(tn_rule *r, control_inside *in, tn_sym rounds, tn_sym first, tn_sym entered, tn_sym left) {
+  tn_symtab *const t = r->syms;
+  if (!rounds || !control_leaves(in, first)) return NULL;
+  const tn_sym step = tn_sym_sub(t, left, entered);
+  tn_sym last = NULL;
+  if (control_leaves(in, step))
+    last = tn_sym_add(t, first, tn_sym_mul(t, rounds, step));
+  else if (control_leaves(in, left))
+    last = tn_sym_select(t, tn_sym_le(t, tn_sym_int(t, 1), rounds), left, first);
+  return last && tn_sym_bounds(t, last).lo >= 0 ? last : NULL;
+}
+
 /* A carried value as it leaves: dims the body keeps are those that came in. */
-static void loop_set_state(tn_rule *r, control_inside *in, int i, const tn_value *param, const tn_type *result) {
+static void loop_set_state(tn_rule *r, control_inside *in, int i, const tn_type *first, const tn_value *param,
+                           const tn_type *result, tn_sym rounds) {
   tn_type t = param->type;
   if (t.kind != result->kind && result->kind != TN_TYPE_UNKNOWN) t = *result; /* an optional that the body fills */
   if (t.kind == TN_TYPE_TENSOR && !t.dtype) t.dtype = result->dtype;
+  if (t.kind == TN_TYPE_TENSOR && t.rank >= 0 && t.rank == first->rank && t.rank == result->rank) {
+    tn_sym *const dims = tn_rule_dims(r, t.rank);
+    for (int d = 0; d < t.rank; d++) {
+      const tn_sym entered = t.dims[d];
+      const tn_sym last =
+          control_leaves(in, entered) ? NULL : loop_last_dim(r, in, rounds, first->dims[d], entered, result->dims[d]);
+      dims[d] = last ? last : entered;
+    }
+    t.dims = dims;
+  }
   control_set_out(r, in, i, &t);
 }
 
 /* Stacked results: one more dim in front (or at `axis` for Scan). */
-static void control_set_stacked(tn_rule *r, control_inside *in, int i, const tn_type *t, tn_sym length, int axis) {
+static void control_set_stacked(tn_rule *r, control_inside *in, int i, const tn_type *t, loop_rounds rounds, int axis) {
   r->out[i] = tn_type_tensor(t->dtype, -1, NULL);
   if (t->kind != TN_TYPE_TENSOR || t->rank < 0 || t->rank >= TN_MAX_RANK) return;
   tn_sym *const dims = tn_rule_dims(r, t->rank + 1);
   for (int d = 0, from = 0; d <= t->rank; d++) {
     if (d == axis)
-      dims[d] = length ? length : tn_rule_fresh(r, i, d, 0, NULL);
+      dims[d] = rounds.exact ? rounds.exact : tn_rule_fresh(r, i, d, 0, rounds.most);
     else
       dims[d] = control_leaves(in, t->dims[from]) ? t->dims[from] : tn_rule_fresh(r, i, d, 0, NULL);
     if (d != axis) from++;
@@ -274,8 +303,19 @@ static void control_set_stacked(tn_rule *r, control_inside *in, int i, const tn_
 static bool loop_runs_all(const tn_rule *r, const tn_region *body) {
   bool start = true, again;
   if (tn_rule_has(r, 1) && (!if_known(r->in[1], &start) || !start)) return false;
-  const tn_value *const cond = body->results[0];
+  const tn_value *cond = body->results[0];
+  while (cond->def && strcmp(cond->def->op->name, "identity") == 0) cond = cond->def->in[0];
   return cond == body->params[1] || (if_known(&cond->type, &again) && again);
+}
+
+static loop_rounds loop_count(tn_rule *r, const tn_region *body) {
+  loop_rounds rounds = {NULL, NULL};
+  tn_sym *trips;
+  int64_t n;
+  if (!tn_rule_has(r, 0) || !tn_rule_ints(r, 0, &n, &trips) || n != 1 || !trips[0]) return rounds;
+  rounds.most = tn_sym_max(r->syms, tn_sym_int(r->syms, 0), trips[0]);
+  if (loop_runs_all(r, body)) rounds.exact = rounds.most;
+  return rounds;
 }
 
 static tn_status loop_shape(tn_rule *r) {
@@ -293,16 +333,13 @@ static tn_status loop_shape(tn_rule *r) {
   }
   TN_TRY(loop_fixpoint(r, body, 2, 1, n_states));
   control_inside in = control_look(r);
-  tn_sym length = NULL, *trips;
-  int64_t n;
-  if (tn_rule_has(r, 0) && loop_runs_all(r, body) && tn_rule_ints(r, 0, &n, &trips) && n == 1 && trips[0])
-    length = tn_sym_max(r->syms, tn_sym_int(r->syms, 0), trips[0]);
+  const loop_rounds rounds = loop_count(r, body);
   for (int i = 0; i < r->n_out; i++) {
     const tn_type *const result = &body->results[1 + i]->type;
     if (i < n_states)
-      loop_set_state(r, &in, i, body->params[2 + i], result);
+      loop_set_state(r, &in, i, r->in[2 + i], body->params[2 + i], result, rounds.exact);
     else
-      control_set_stacked(r, &in, i, result, length, 0);
+      control_set_stacked(r, &in, i, result, rounds, 0);
   }
   return TN_OK;
 }
@@ -311,6 +348,17 @@ typedef struct control_stack { /* literals to be joined along a new axis */
   TN_VEC(const tn_lit *) items;
 } control_stack;
 
+/* A symbol by what the values around hold. */
+static bool control_number(void *arg, uint32_t symbol, int64_t *out) {
+  const tn_eval *const e = arg;
+  const tn_symbol *const s = tn_sym_symbol(e->graph->syms, symbol);
+  if ((s->source != TN_SOURCE_DIM && s->source != TN_SOURCE_ELEM) || s->value >= e->graph->n_values) return false;
+  const tn_lit *const l = e->interp ? e->interp->env[s->value] : NULL;
+  if (!l || l->kind != TN_TYPE_TENSOR || s->index >= (s->source == TN_SOURCE_DIM ? l->rank : l->count)) return false;
+  *out = s->source == TN_SOURCE_DIM ? l->dims[s->index] : tn_lit_i64_at(l, s->index);
+  return true;
+}
+
 static tn_status control_join(tn_eval *e, int i, const control_stack *s, int axis, bool backward) {
   const tn_lit *const first = s->items.n ? s->items.at[0] : NULL;
   int64_t dims[TN_MAX_RANK] = {0};
@@ -318,7 +366,9 @@ static tn_status control_join(tn_eval *e, int i, const control_stack *s, int axi
   if (!first) { /* no round: an empty tensor; the inner dims are those that inference knows, else 0 */
     const tn_type *const t = &e->node->out[i]->type;
     const int rank = t->rank > 0 ? t->rank : 1;
-    for (int d = 0; d < rank; d++) dims[d] = d != axis && t->rank > 0 && tn_sym_is_int(t->dims[d]) ? t->dims[d]->k : 0;
+    for (int d = 0; d < rank; d++)
+      if (d == axis || t->rank <= 0 || tn_sym_eval(e->graph->syms, t->dims[d], control_number, e, &dims[d]) != TN_OK)
+        dims[d] = 0;
     return tn_eval_out(e, i, tn_eval_out_dtype(e, i), rank, dims, &y);
   }
   if (first->rank >= TN_MAX_RANK) return tn_eval_fail(e, TN_LIMIT, "rank %d is above %d", first->rank + 1, TN_MAX_RANK);
@@ -424,12 +474,12 @@ static tn_status scan_shape(tn_rule *r) {
   for (int i = 0; i < r->n_out; i++) {
     const tn_type *const result = &body->results[i]->type;
     if (i < n_states) {
-      loop_set_state(r, &in, i, body->params[i], result);
+      loop_set_state(r, &in, i, r->in[i], body->params[i], result, length);
       continue;
     }
     int axis = 0;
     if (result->rank >= 0) TN_TRY(scan_axis(r, "scan_output_axes", i - n_states, result->rank + 1, &axis));
-    control_set_stacked(r, &in, i, result, length, axis);
+    control_set_stacked(r, &in, i, result, (loop_rounds){length, length}, axis);
   }
   return TN_OK;
 }

@@ -46,6 +46,17 @@ static tn_status deconv_channels(tn_rule *r, const tn_type *x, const tn_type *we
   return tn_conv_bias(r, 2, *m);
 }
 
+/* `output_shape`: the taps may leave out less than a stride at its end. */
+static tn_status deconv_given(tn_rule *r, const tn_window_attrs *w, int i, tn_sym in, tn_sym kernel, int64_t extra,
+                              int64_t out, tn_sym *dim) {
+  tn_symtab *const t = r->syms;
+  const tn_sym window = tn_sym_muli(t, tn_sym_addi(t, kernel, -1), w->dilation[i]);
+  const tn_sym most = tn_sym_addi(t, tn_sym_add(t, tn_sym_muli(t, in, w->stride[i]), window), extra);
+  *dim = tn_sym_int(t, out);
+  return tn_rule_demand(r, tn_sym_le(t, *dim, most), "spatial dim %d of size %s is too small for the output size %lld",
+                        i, tn_sym_text(t, in), (long long)out);
+}
+
 static tn_status deconv_shape(tn_rule *r) {
   TN_TRY(tn_rule_need_rank(r, 0, 2, TN_MAX_RANK));
   TN_TRY(tn_rule_need_rank(r, 1, 2, TN_MAX_RANK));
@@ -66,7 +77,7 @@ static tn_status deconv_shape(tn_rule *r) {
     tn_sym kernel;
     TN_TRY(tn_conv_kernel(r, &w, weights, i, &kernel));
     if (shape)
-      dims[2 + i] = tn_sym_int(r->syms, shape[i]);
+      TN_TRY(deconv_given(r, &w, i, x->dims[2 + i], kernel, extra ? extra[i] : 0, shape[i], &dims[2 + i]));
     else
       TN_TRY(deconv_dim(r, &w, i, x->dims[2 + i], kernel, extra ? extra[i] : 0, &dims[2 + i]));
   }
@@ -81,7 +92,7 @@ static tn_status deconv_eval_axis(tn_eval *e, const tn_window_attrs *a, int i, i
   const int64_t full = (in - 1) * a->stride[i] + extra + (kernel - 1) * a->dilation[i] + 1;
   *lo = a->lo[i];
   *out = shape ? shape[i] : !same ? full - a->lo[i] - a->hi[i] : full < in * a->stride[i] ? full : in * a->stride[i];
-  if (*out < 0)
+  if (*out < 0 || (shape && *out >= full + a->stride[i]))
     return tn_eval_fail(e, TN_MISMATCH, "spatial dim %d of size %lld gives the size %lld", i, (long long)in,
                         (long long)*out);
   if (!shape && !same) return TN_OK;

@@ -183,18 +183,78 @@ TN_OP(sequence_erase){
     .doc = "the sequence without one item, by default the last",
 };
 
+/* Of split_to_sequence: the axis, or -1. */
+static int sequence_split_axis(const tn_node *split) {
+  const tn_type *const x = &split->in[0]->type;
+  if (!tn_type_has_rank(x)) return -1;
+  const int64_t axis = sequence_attr(split, "axis"), at = axis < 0 ? axis + x->rank : axis;
+  return at < 0 || at >= x->rank ? -1 : (int)at;
+}
+
+/* The length of each part but the last, where that is one known number; NULL where none is given or known. */
+static tn_sym sequence_step(const tn_rule *r, const tn_node *split) {
+  const tn_type *const parts = split->n_in > 1 && split->in[1] ? &split->in[1]->type : NULL;
+  const bool known = parts && parts->rank == 0 && parts->content && parts->content[0].kind == TN_ELEM_SYM;
+  return known && tn_sym_bounds(r->syms, parts->content[0].sym).lo >= 1 ? parts->content[0].sym : NULL;
+}
+
+/* The number of items, or NULL. */
+static tn_sym sequence_count(tn_rule *r) {
+  const tn_node *const made = sequence_maker(r, 0, "sequence_construct");
+  const tn_node *const split = made ? NULL : sequence_maker(r, 0, "split_to_sequence");
+  if (made) return tn_sym_int(r->syms, made->n_in);
+  if (!split) return sequence_maker(r, 0, "sequence_empty") ? tn_sym_int(r->syms, 0) : NULL;
+  const int axis = sequence_split_axis(split);
+  const bool given = split->n_in > 1 && split->in[1];
+  if (axis < 0) return NULL;
+  if (!given) return split->in[0]->type.dims[axis];
+  if (split->in[1]->type.rank == 1) return split->in[1]->type.dims[0];
+  const tn_sym step = sequence_step(r, split);
+  return step ? tn_sym_ceildiv(r->syms, split->in[0]->type.dims[axis], step) : NULL;
+}
+
+/* The length of part `at` (from 0) of split_to_sequence with given lengths, or NULL. */
+static tn_sym sequence_part(const tn_rule *r, const tn_node *split, int axis, tn_sym at) {
+  tn_symtab *const t = r->syms;
+  const tn_type *const parts = &split->in[1]->type;
+  const tn_sym step = sequence_step(r, split);
+  if (step) return tn_sym_min(t, step, tn_sym_sub(t, split->in[0]->type.dims[axis], tn_sym_mul(t, at, step)));
+  if (parts->rank != 1 || !parts->content || !tn_sym_is_int(at) || at->k < 0) return NULL;
+  const bool inside = at->k < tn_type_content_count(parts) && parts->content[at->k].kind == TN_ELEM_SYM;
+  return inside ? parts->content[at->k].sym : NULL;
+}
+
+/* Position `*at` (an expression, or NULL) of the sequence of input 0: counted from its begin; NULL where that is not
+ * known. It is demanded to be inside where the number of items is known. */
+static tn_status sequence_place(tn_rule *r, tn_sym *at) {
+  tn_symtab *const t = r->syms;
+  const tn_sym n = sequence_count(r), asked = *at;
+  if (!asked || !n) return TN_OK;
+  const tn_interval b = tn_sym_bounds(t, asked);
+  *at = b.lo >= 0 ? asked : b.hi < 0 ? tn_sym_add(t, asked, n) : NULL;
+  const tn_sym low = tn_sym_le(t, tn_sym_neg(t, n), asked), high = tn_sym_lt(t, asked, n);
+  return tn_rule_demand(r, tn_sym_and(t, low, high), "position %s is outside a sequence of %s", tn_sym_text(t, asked),
+                        tn_sym_text(t, n));
+}
+
 static tn_status sequence_at_shape(tn_rule *r) {
   const tn_node *const made = sequence_maker(r, 0, "sequence_construct");
-  int64_t n, *at;
-  if (made && tn_rule_const_ints(r, 1, &n, &at) && n == 1) {
-    const int64_t place = at[0] < 0 ? at[0] + made->n_in : at[0];
-    if (place < 0 || place >= made->n_in)
-      return tn_rule_fail(r, TN_MISMATCH, "position %lld is outside a sequence of %d", (long long)at[0], made->n_in);
-    r->out[0] = made->in[place]->type;
+  const tn_node *const split = sequence_maker(r, 0, "split_to_sequence");
+  int64_t n;
+  tn_sym *given, at = tn_rule_ints(r, 1, &n, &given) && n == 1 ? given[0] : NULL;
+  TN_TRY(sequence_place(r, &at));
+  if (made && at && tn_sym_is_int(at)) {
+    r->out[0] = made->in[at->k]->type;
     r->out[0].content = NULL;
     return TN_OK;
   }
   sequence_set_item(r, 0, sequence_elem(r->in[0]));
+  const int axis = split && split->n_in > 1 && split->in[1] ? sequence_split_axis(split) : -1;
+  const tn_sym part = axis >= 0 && at ? sequence_part(r, split, axis, at) : NULL;
+  if (!part || r->out[0].rank <= axis) return TN_OK;
+  tn_sym *const dims = tn_rule_dims(r, r->out[0].rank);
+  for (int d = 0; d < r->out[0].rank; d++) dims[d] = d == axis ? part : r->out[0].dims[d];
+  tn_rule_set(r, 0, r->out[0].rank, dims);
   return TN_OK;
 }
 static tn_status sequence_at_eval(tn_eval *e) {
@@ -215,22 +275,6 @@ TN_OP(sequence_at){
     .doc = "one item",
 };
 
-static tn_sym sequence_count(tn_rule *r) {
-  const tn_node *const made = sequence_maker(r, 0, "sequence_construct");
-  const tn_node *const split = made ? NULL : sequence_maker(r, 0, "split_to_sequence");
-  if (made) return tn_sym_int(r->syms, made->n_in);
-  if (!split || !tn_type_has_rank(&split->in[0]->type)) return NULL;
-  const tn_type *const x = &split->in[0]->type, *const parts =
-                                                    split->n_in > 1 && split->in[1] ? &split->in[1]->type : NULL;
-  const int64_t axis = sequence_attr(split, "axis"), at = axis < 0 ? axis + x->rank : axis;
-  if (at < 0 || at >= x->rank) return NULL;
-  if (!parts) return x->dims[at];
-  if (parts->rank == 1) return parts->dims[0];
-  const bool known = parts->rank == 0 && parts->content && parts->content[0].kind == TN_ELEM_SYM;
-  return known && tn_sym_bounds(r->syms, parts->content[0].sym).lo >= 1
-             ? tn_sym_ceildiv(r->syms, x->dims[at], parts->content[0].sym)
-             : NULL;
-}
 static tn_status sequence_length_value(tn_rule *r) {
   const tn_sym n = sequence_count(r);
   const tn_elem e = n ? tn_elem_sym(n) : (tn_elem){0};

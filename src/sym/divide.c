@@ -126,12 +126,36 @@ static bool divide_separate(divide_state *d, tn_poly *exact) {
   return true;
 }
 
+/* (c*(x % j) + y) // k -> (c*x + y) // k - c*j//k * (x // j), where k divides c*j; also in products. */
+static bool divide_unwrap(divide_state *d) {
+  bool any = false;
+  int64_t known;
+  const size_t n = d->num.n;
+  for (size_t i = 0; i < n; i++) {
+    const tn_sym_term term = d->num.at[i];
+    const tn_sym *f;
+    const size_t n_factors = tn_sym_factors(&term.mono, &f);
+    size_t at = 0;
+    int64_t c = 0;
+    while (at < n_factors && !(tn_sym_is_mod(f[at]) && tn_mul_i64(term.coef, f[at]->args[1]->k, &c) && c % d->k == 0))
+      at++;
+    if (at == n_factors || c == INT64_MIN || (!any && divide_is_known(d, &known))) continue;
+    const tn_sym x = f[at]->args[0], rest = tn_sym_mono_div(d->t, term.mono, f[at]);
+    d->num.at[i].coef = 0;
+    tn_poly_push_times(&d->num, rest, x, term.coef);
+    tn_poly_push_times(&d->q, rest, tn_sym_floordiv_k(d->t, x, f[at]->args[1]->k), -(c / d->k) * d->sign);
+    any = true;
+  }
+  if (any) tn_poly_merge(&d->num);
+  return any;
+}
+
 /* One turn; true when the state changed and another is due. */
 static bool divide_step(divide_state *d) {
   tn_poly_normalise(&d->num);
   if (d->num.overflow) return false;
   const bool taken = divide_take_multiples(d);
-  if (divide_cancel(d) || taken) return true;
+  if (divide_cancel(d) || taken || divide_unwrap(d)) return true;
   divide_flip(d);
   return divide_nest(d);
 }

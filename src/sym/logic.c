@@ -62,6 +62,24 @@ static tn_sym logic_le_node(tn_poly *p) {
   return tn_sym_intern2(t, strict ? TN_SYM_LT : TN_SYM_LE, tn_poly_node(&minus), tn_poly_node(&plus));
 }
 
+/* x // d + k >= 0 is x + d*k >= 0, k - x // d >= 0 is d*k + d - 1 - x >= 0. False when p is not of that form. */
+static bool logic_lift_quotient(tn_poly *p) {
+  const tn_sym q = p->n == 1 ? p->at[0].mono : NULL;
+  const int64_t sign = q ? p->at[0].coef : 0;
+  int64_t k;
+  if (!q || !tn_sym_is_div(q) || (sign != 1 && sign != -1) || !tn_mul_i64(p->k, q->args[1]->k, &k)) return false;
+  if (sign < 0 && !tn_add_i64(k, q->args[1]->k - 1, &k)) return false;
+  tn_poly x;
+  tn_poly_init(&x, p->t);
+  tn_poly_add(&x, q->args[0], sign);
+  tn_poly_addk(&x, k);
+  tn_poly_normalise(&x);
+  const bool fits = !x.overflow;
+  if (fits) tn_poly_assign(p, &x);
+  tn_poly_drop(&x);
+  return fits;
+}
+
 static tn_sym logic_order(tn_symtab *t, tn_sym a, tn_sym b, bool strict) {
   a = tn_sym_fixed(t, a);
   b = tn_sym_fixed(t, b);
@@ -76,7 +94,9 @@ static tn_sym logic_order(tn_symtab *t, tn_sym a, tn_sym b, bool strict) {
   const tn_interval r = tn_poly_bounds(&p);
   if (r.lo >= 0) return t->one;
   if (r.hi < 0) return t->zero;
-  if (logic_divide_content(&p)) {
+  bool changed = logic_divide_content(&p);
+  while (logic_lift_quotient(&p)) changed = logic_divide_content(&p) || true;
+  if (changed) {
     const tn_interval again = tn_poly_bounds(&p);
     if (again.lo >= 0) return t->one;
     if (again.hi < 0) return t->zero;

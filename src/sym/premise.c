@@ -7,7 +7,14 @@
  * was taken away. A condition is proved by what was added before, never by itself. */
 #include "sym/node.h"
 
-enum { PREMISE_MAX = 256, PREMISE_STEPS = 16, PREMISE_DEPTH = 3, PREMISE_WORK = 96, PREMISE_NEST = 24 };
+enum {
+  PREMISE_MAX = 256,
+  PREMISE_STEPS = 16,
+  PREMISE_DEPTH = 3,
+  PREMISE_WORK = 96,
+  PREMISE_NEST = 24,
+  PREMISE_SPLITS = 8
+};
 
 typedef struct premise_rule { /* lead_coef * lead == rest */
   tn_sym lead, rest;
@@ -209,12 +216,48 @@ static tn_premises *premise_copy(const tn_premises *p) {
   return q;
 }
 
-/* Does e, in the newest coordinates, follow from every alternative of `either`? */
-static bool premise_by_cases(const tn_premises *p, tn_sym either, tn_sym e) {
-  for (uint32_t i = 0; i < either->n; i++) {
+/* The factors that all terms of d share, at most `most`. */
+static size_t premise_shared(const tn_poly *d, tn_sym *out, size_t most) {
+  size_t n = 0;
+  const tn_sym *f;
+  if (d->n == 0 || d->k != 0) return 0;
+  const size_t n_f = tn_sym_factors(&d->at[0].mono, &f);
+  for (size_t i = 0; i < n_f && n < most; i++) {
+    bool all = n == 0 || out[n - 1] != f[i];
+    for (size_t j = 1; j < d->n && all; j++) all = tn_sym_has_factor(d->at[j].mono, f[i]);
+    if (all) out[n++] = f[i];
+  }
+  return n;
+}
+
+size_t tn_sym_alternatives(tn_symtab *t, tn_sym e, tn_sym out[TN_SYM_ALTERNATIVES]) {
+  if (e->kind == TN_SYM_OR && e->n <= TN_SYM_ALTERNATIVES) {
+    memcpy(out, e->args, e->n * sizeof *out);
+    return e->n;
+  }
+  if (e->kind != TN_SYM_EQ) return 0;
+  tn_poly d, by, rest;
+  tn_poly_of(&d, t, tn_sym_sub(t, e->args[0], e->args[1]));
+  size_t n = d.overflow ? 0 : premise_shared(&d, out, TN_SYM_ALTERNATIVES - 1);
+  if (n > 0) {
+    tn_poly_of(&by, t, tn_sym_product(t, out, n));
+    if (tn_poly_divide(&d, &by, &rest)) {
+      for (size_t i = 0; i < n; i++) out[i] = tn_sym_eq(t, out[i], t->zero);
+      out[n++] = tn_sym_eq(t, tn_poly_node(&rest), t->zero);
+    } else {
+      n = 0;
+    }
+  }
+  tn_poly_drop(&d);
+  return n;
+}
+
+/* Does e, in the newest coordinates, follow from every alternative? */
+static bool premise_by_cases(const tn_premises *p, const tn_sym *alternatives, size_t n, tn_sym e) {
+  for (size_t i = 0; i < n; i++) {
     tn_premises *const q = premise_copy(p);
     const size_t n_rules = q->symbols.n;
-    premise_add(q, either->args[i], 0);
+    premise_add(q, alternatives[i], 0);
     if (q->contradiction) continue;
     if (premise_prove(q, premise_coordinates(q, e, n_rules), 0) != TN_TRUE) return false;
   }
@@ -222,16 +265,16 @@ static bool premise_by_cases(const tn_premises *p, tn_sym either, tn_sym e) {
 }
 
 tn_truth tn_premises_prove_by_cases(const tn_premises *p, tn_sym condition) {
-  enum { MAX_SPLITS = 8, MAX_CASES = 4 };
   const tn_truth direct = tn_premises_prove(p, condition);
   if (direct != TN_UNKNOWN) return direct;
   const tn_sym e = premise_coordinates(p, condition, 0);
   int splits = 0;
-  for (size_t i = 0; i < p->given.n && splits < MAX_SPLITS; i++) {
-    const tn_sym either = p->given.at[i];
-    if (either->kind != TN_SYM_OR || either->n > MAX_CASES) continue;
+  for (size_t i = 0; i < p->given.n && splits < PREMISE_SPLITS; i++) {
+    tn_sym alternatives[TN_SYM_ALTERNATIVES];
+    const size_t n = tn_sym_alternatives(p->t, p->given.at[i], alternatives);
+    if (n == 0) continue;
     splits++;
-    if (premise_by_cases(p, either, e)) return TN_TRUE;
+    if (premise_by_cases(p, alternatives, n, e)) return TN_TRUE;
   }
   return TN_UNKNOWN;
 }

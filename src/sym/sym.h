@@ -108,6 +108,10 @@ tn_sym tn_sym_and(tn_symtab *t, tn_sym a, tn_sym b);
 tn_sym tn_sym_or(tn_symtab *t, tn_sym a, tn_sym b);
 tn_sym tn_sym_not(tn_symtab *t, tn_sym a);
 tn_sym tn_sym_select(tn_symtab *t, tn_sym c, tn_sym a, tn_sym b);
+/* The alternatives of a condition: those of `or`; of x*a == x*b that x is 0, for each factor, and at last that a == b.
+ * 0: it has none, or too many. */
+enum { TN_SYM_ALTERNATIVES = 4 };
+size_t tn_sym_alternatives(tn_symtab *t, tn_sym e, tn_sym out[TN_SYM_ALTERNATIVES]);
 /* a / b where b divides a by a fact the caller has (Reshape's -1): cancels common factors exactly, else a // b. */
 tn_sym tn_sym_divexact(tn_symtab *t, tn_sym a, tn_sym b);
 

@@ -121,8 +121,31 @@ def test_sizes_by_contents(folder):
     assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before < 2
 
 
+def test_oracle(folder):
+    """Where of rising ranks; a loop that may run no round; axes that only data gives, of which some are given twice."""
+    path = save(folder, "where", helper.make_graph(
+        [helper.make_node("Where", ["c", "x", "y"], ["o"])], "g",
+        [info("c", TensorProto.BOOL, ["A", 1]), info("x", TensorProto.FLOAT, ["B"]), info("y", TensorProto.FLOAT, ["C", 1, "D"])],
+        [info("o", TensorProto.FLOAT, None)]))
+    assert "0 differ" in tenon("infer", path, "--check", "--runs", "20")[0]
+    body = helper.make_graph(
+        [helper.make_node("Identity", ["go"], ["on"]), helper.make_node("Relu", ["x"], ["row"])], "body",
+        [info("i", TensorProto.INT64, []), info("go", TensorProto.BOOL, [])],
+        [info("on", TensorProto.BOOL, []), info("row", TensorProto.FLOAT, None)])
+    path = save(folder, "none", helper.make_graph(
+        [helper.make_node("Loop", ["n", ""], ["y"], body=body)], "g",
+        [info("n", TensorProto.INT64, []), info("x", TensorProto.FLOAT, ["N", 3])], [info("y", TensorProto.FLOAT, None)]))
+    assert "0 differ" in tenon("infer", path, "--check", "--runs", "20")[0]
+    path = os.path.join(folder, "axes.onnx")
+    onnx.save(helper.make_model(helper.make_graph(
+        [helper.make_node("ReduceMean", ["x", "axes"], ["y"])], "g",
+        [info("x", TensorProto.FLOAT, ["A", "B"]), info("axes", TensorProto.INT64, ["K"])],
+        [info("y", TensorProto.FLOAT, None)]), opset_imports=[helper.make_opsetid("", 18)], ir_version=8), path)
+    assert "0 differ" in tenon("infer", path, "--check", "--runs", "20")[0]
+
+
 with tempfile.TemporaryDirectory() as folder:
     test_agrees()
-    for test in (test_declared_wrong, test_in_a_body, test_missing_demand, test_sizes_by_contents):
+    for test in (test_declared_wrong, test_in_a_body, test_missing_demand, test_sizes_by_contents, test_oracle):
         test(folder)
         print("passed", test.__name__)

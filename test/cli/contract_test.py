@@ -209,6 +209,27 @@ def test_run_time_checks(folder):
     assert out["during_run"][0]["in"] == "then_branch of node 'choose' (If)" and out["smallest"] == {"S": 5}, out
 
 
+def test_words(folder):
+    """A condition on what is multiplied by a size that may be 0; one that only two zeros break; contents below 0."""
+    nodes = [helper.make_node("Reshape", ["x", "heads"], ["h"], name="heads"),
+             helper.make_node("Slice", ["x", "zero", "eight", "two"], ["s"]),
+             helper.make_node("Reshape", ["s", "few"], ["k"], name="few")]
+    path = save(folder, "heads", nodes, [("x", ["B", "S", "D"])], ["h", "k"],
+                [ints("heads", 0, 0, 8, 4), ints("few", 0, 0, 2, 4), ints("zero", 0), ints("eight", 8), ints("two", 2)])
+    out = contract(path)
+    assert words(out) == ["D must be 32, unless B or S is 0"], words(out)
+    check_failing(out)
+    nodes = [helper.make_node("Concat", ["x", "y"], ["xy"], axis=0), helper.make_node("Shape", ["xy"], ["n"], end=1),
+             helper.make_node("Concat", ["n", "rest"], ["target"], axis=0),
+             helper.make_node("Concat", ["xy", "xy"], ["wide"], axis=1), helper.make_node("Reshape", ["wide", "target"], ["r"])]
+    out = contract(save(folder, "sum", nodes, [("x", ["S", 4]), ("y", ["P", 4])], ["r"], [ints("rest", -1, 2)]))
+    assert words(out) == ["S + P must be at least 1"] and out["conditions"][0]["fails"] == {"S": 0, "P": 0}, out
+    path = model(folder, "tile", [helper.make_node("Tile", ["x", "r"], ["y"])], [("x", ["N"]), ("r", [1])], ["y"],
+                 types={"r": TensorProto.INT64})
+    out = contract(path)
+    assert words(out) == ["r_e0 must be at least 0"] and out["conditions"][0]["fails"] == {"r_e0": -1}, out
+
+
 def test_why(folder):
     text = tenon("why", u_net(folder), "u2")[0]
     assert "from node 'Up_2' (ConvTranspose)" in text and "symbol H: dim 2 of input 'x'" in text, text

@@ -324,6 +324,10 @@ def test_convolution():
     expect("x: f32[n,c,h,w]; k: f32[m,c,p,q]", "%o = conv(%x, %k)", o="[n, m, h - p + 1, w - q + 1]",
            checks=["p <= h", "q <= w", "1 <= p", "1 <= q"])
     refused("x: f32[n,3,4,4]; k: f32[8,3,0,1]", '%o = conv(%x, %k) at "c" "Conv"', "'c'", "spatial dim 0", "0")
+    expect("x: f32[n,3,h,w]; k: f32[3,8,3,3]", "%o = conv_transpose(%x, %k) {strides = [2, 2], output_shape = [20, 21]}",
+           o="[n, 8, 20, 21]", checks=["9 <= h", "10 <= w"])
+    refused("x: f32[n,3,8,9]; k: f32[3,8,3,3]", "%o = conv_transpose(%x, %k) {strides = [2, 2], output_shape = [20, 19]}",
+            "spatial dim 0", "8", "20")
     refused("x: f32[n,3,4,4]; k: f32[3,8,1,0]", '%o = conv_transpose(%x, %k) at "c" "ConvTranspose"', "'c'", "spatial dim 1", "0")
     expect("x: f32[0,3,h,w]; k: f32[8,3,3,3]", "%o = conv(%x, %k) {pads = [1, 1, 1, 1]}", o="[0, 8, h, w]")
     refused("x: f32[n,3,4,4]; k: f32[8,3,5,5]", '%o = conv(%x, %k) at "c" "Conv"', "'c'", "5", "4")

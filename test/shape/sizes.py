@@ -140,6 +140,56 @@ yield (%g, %t, %w)
     assert found["max"] is None and found["at_most"] == "2*%s" % facts.all["values"]["s"]["shape"][0], found
 
 
+def test_rounds_that_add_the_same():
+    """What a body adds in each round times the rounds, when the condition is only handed on; else at most that many."""
+    body = """%%y, %%z = loop(%%r, %%c, %%x) region (%%i: i64[], %%g: bool[], %%s: ?) {
+%%t = concat(%%s, %%x) {axis = 0}
+%%h = %s
+yield (%%h, %%t, %%x)
+}"""
+    rounds = "%n = shape(%w)\n%r = squeeze(%n)\n%c = greater($2, $1)\n"
+    facts = infer("x: f32[N,2]; w: f32[M]", rounds + body % "identity(%g)")
+    assert (facts["y"], facts["z"]) == ("[N + N*M, 2]", "[M, N, 2]"), (facts["y"], facts["z"])
+    facts = infer("x: f32[N,2]; w: f32[M]", rounds + body % "less(%i, $3)")
+    length = facts.all["symbols"][facts.all["values"]["z"]["shape"][0]]
+    assert length["at_most"] == "M" and facts["y"] != "[N + N*M, 2]", facts.all
+    facts = infer("x: f32[N,2]; w: f32[M]", """%y = scan(%x, %w) {num_scan_inputs = 1} region (%s: ?, %e: ?) {
+%t = concat(%s, $f[[0.5, 0.5]]) {axis = 0}
+yield (%t)
+}""".replace("$f[[0.5, 0.5]]", "%x"))
+    assert facts["y"] == "[N + N*M, 2]", facts["y"]
+    facts = infer("x: f32[N,2]; w: f32[M]", """%y = scan(%x, %w) {num_scan_inputs = 1} region (%s: ?, %e: ?) {
+%t = concat(%s, %s) {axis = 0}
+yield (%t)
+}""")
+    assert facts["y"] == "[y_d0, 2]", facts["y"]
+
+
+def test_items_of_a_split():
+    split = "%s = split_to_sequence(%x, $3) {axis = 1}\n"
+    for at, size, check in ("$0", "min(3, N)", {"1 <= N"}), ("$2", "min(3, N - 6)", {"7 <= N"}), (
+            "$-1", "(N + 2) % 3 + 1", {"1 <= N"}):
+        facts = infer("x: f32[B,N]", split + "%%y = sequence_at(%%s, %s)" % at)
+        assert facts["y"] == "[B, %s]" % size and facts.checks == check, (at, facts["y"], facts.checks)
+    facts = infer("x: f32[B,N]", "%s = split_to_sequence(%x, $[2, 5]) {axis = 1}\n%y = sequence_at(%s, $-1)")
+    assert facts["y"] == "[B, 5]"
+    refused("x: f32[B,N]", "%s = split_to_sequence(%x, $[2, 5]) {axis = 1}\n%y = sequence_at(%s, $2)", "position 2")
+
+
+def test_a_branch_is_entered_where_its_condition_holds():
+    facts = infer("x: f32[B,N]", """%n = shape(%x) {start = 1}
+%m = squeeze(%n)
+%c = equal(%m, $1)
+%y = if(%c) region () {
+%p = squeeze(%x, $[1])
+yield (%p)
+} region () {
+%q = identity(%x)
+yield (%q)
+}""")
+    assert facts["p"] == "[B]" and facts.checks == set(), facts.checks
+
+
 def test_data_decides_within_bounds():
     facts = infer("x: f32[N,H]", "%i = non_zero(%x)\n%t = transpose(%i)\n%o = gather_nd(%x, %t)")
     symbol = facts.all["values"]["i"]["shape"][1]

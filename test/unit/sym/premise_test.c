@@ -110,4 +110,8 @@ SYM_TEST(cases) {
   CHECK_EQ_I(tn_premises_prove_by_cases(p, sym_of(b, "(H + 3)//4 == 1 or (H + 3)//4 == 2*((H + 7)//8)")), TN_TRUE);
   CHECK_EQ_I(tn_premises_prove_by_cases(p, sym_of(b, "H % 4 == 0")), TN_UNKNOWN);
   FOLLOWS(p, "2 <= 2*((H + 7)//8)");
+  tn_premises *const q = GIVEN("B*S*D == 32*B*S");
+  CHECK_EQ_I(tn_premises_prove_by_cases(q, sym_of(b, "8*B*S == B*S*min(8, D)")), TN_TRUE);
+  CHECK_EQ_I(tn_premises_prove_by_cases(q, sym_of(b, "D == 32")), TN_UNKNOWN);
+  CHECK_EQ_I(tn_premises_prove_by_cases(q, sym_of(b, "9*B*S == B*S*min(8, D)")), TN_UNKNOWN);
 }

@@ -25,6 +25,11 @@ SYM_TEST(overflow) {
 SYM_TEST(floor_division) {
   CHECK_SYM("(4*x + 3)//4", "x");
   CHECK_SYM("(4*x + 7)//4", "x + 1");
+  CHECK_SYM("4*(x//4) + 4*((x % 4 + 3)//4)", "4*((x + 3)//4)");
+  CHECK_SYM("x + (4 - x % 4) % 4", "4*((x + 3)//4)");
+  CHECK_SYM("(x % 8)//4", "x//4 - 2*(x//8)");
+  CHECK_SYM("(3*(x % 4) + y)//6 + 2*(x//4)", "(3*x + y)//6");
+  CHECK_SYM("(x % 4 + 2)//8", "0");
   CHECK_SYM("(8*x + y)//8", "x + y//8");
   CHECK_SYM("2*(x//2)", "2*(x//2)");
   CHECK_SYM("x//2 + (x+1)//2", "x");
@@ -193,6 +198,9 @@ SYM_TEST(comparisons) {
   CHECK_SYM("2*x*y + 4*x == 0", "2*x + x*y == 0");
   CHECK_SYM("x % 2 - 1 <= 0", "1");
   CHECK_SYM("4*x <= 7", "x <= 1");
+  CHECK_SYM("1 <= (x + 2)//3", "1 <= x");
+  CHECK_SYM("x//3 <= 4", "x <= 14");
+  CHECK_SYM("3*((x//2 + 1)//3) < 7", "x <= 15");
   CHECK_SYM("1 <= x <= 64", "1 <= x and x <= 64");
   CHECK_SYM("x + 1 == x", "0");
   CHECK_SYM("x % 8 == 0", "x % 8 == 0");
