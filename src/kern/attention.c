@@ -207,15 +207,18 @@ static tn_status attn_side_of(tn_kcall *k, const tn_karg *x, int64_t heads, cons
   if (x->rank == 4) {
     *out = (attn_side){x->dims[0], x->dims[1], x->dims[2], x->dims[3], {.data = x->data}};
     out->at.step[2] = out->size;
-    out->at.step[1] = out->rows * out->size;
-  } else if (x->rank == 3 && heads > 0 && x->dims[2] % heads == 0) {
+    out->at.step[1] = x->count ? out->rows * out->size : 0;
+  } else if (x->rank == 3 && heads > 0 && heads <= INT32_MAX && x->dims[2] % heads == 0) {
     *out = (attn_side){x->dims[0], heads, x->dims[1], x->dims[2] / heads, {.data = x->data}};
     out->at.step[1] = out->size;
     out->at.step[2] = x->dims[2];
   } else {
     return tn_k_fail(k, TN_MISMATCH, "%s does not divide into %lld heads", what, (long long)heads);
   }
-  out->at.step[0] = out->heads * out->rows * out->size;
+  int64_t n;
+  if (!tn_dims_count((const int64_t[]){out->batch, out->heads, out->rows, out->size}, 4, &n))
+    return tn_k_fail(k, TN_LIMIT, "%s is too large", what);
+  out->at.step[0] = n ? out->heads * out->rows * out->size : 0;
   return TN_OK;
 }
 

@@ -26,16 +26,21 @@ static tn_status gqa_read(tn_kcall *k, gqa_job *j) {
   j->past_v = tn_k_in(k, 4);
   j->heads = tn_k_int(k, "num_heads", 0);
   j->kv_heads = tn_k_int(k, "kv_num_heads", 0);
-  if (q->rank != 3 || j->heads < 1 || j->kv_heads < 1 || j->heads % j->kv_heads != 0 || k->in[6]->count != 1 ||
-      k->in[5]->count != q->dims[0] || !tn_dtype_is_int(k->in[5]->dtype) || !tn_dtype_is_int(k->in[6]->dtype))
+  if (q->rank != 3 || j->heads < 1 || j->heads > INT32_MAX || j->kv_heads < 1 || j->heads % j->kv_heads != 0 ||
+      k->in[6]->count != 1 || k->in[5]->count != q->dims[0] || !tn_dtype_is_int(k->in[5]->dtype) ||
+      !tn_dtype_is_int(k->in[6]->dtype))
     return gqa_misfit(k);
   j->batch = q->dims[0];
   j->rows = q->dims[1];
   j->parts = key ? j->heads : j->heads + 2 * j->kv_heads;
   j->size = q->dims[2] / j->parts;
   j->before = j->past_k && j->past_k->rank == 4 ? j->past_k->dims[2] : 0;
-  const int64_t total = tn_k_i64(k->in[6], 0), old = j->batch * j->kv_heads * j->before * j->size;
-  const int64_t kv = j->batch * j->rows * j->kv_heads * j->size;
+  const int64_t total = tn_k_i64(k->in[6], 0);
+  int64_t old, kv, all;
+  if (!tn_dims_count((const int64_t[]){j->batch, j->kv_heads, j->before, j->size}, 4, &old) ||
+      !tn_dims_count((const int64_t[]){j->batch, j->kv_heads, j->rows, j->size}, 4, &kv) ||
+      !tn_dims_count((const int64_t[]){j->batch, j->heads, j->rows, j->size}, 4, &all))
+    return tn_k_fail(k, TN_LIMIT, "attention is too large");
   j->cache = total > j->before ? total : j->before;
   if (j->size * j->parts != q->dims[2] || (key && (!v || key->count != kv || v->count != kv)) ||
       (j->past_k && (!j->past_v || j->past_k->count != old || j->past_v->count != old)))

@@ -57,6 +57,13 @@ static void linear_task(void *arg, int64_t begin, int64_t end, int worker) {
   }
 }
 
+/* x is [batch, rows, heads * size], as q has them. */
+static bool linear_is_packed(const tn_karg *x, const tn_karg *q, int64_t heads, int64_t size) {
+  int64_t width;
+  return x->rank == 3 && x->dims[0] == q->dims[0] && x->dims[1] == q->dims[1] && tn_mul_i64(heads, size, &width) &&
+         x->dims[2] == width;
+}
+
 static tn_status linear_f32(tn_kcall *k) {
   const tn_karg *const q = k->in[0], *const past = tn_k_in(k, 3), *const decay = tn_k_in(k, 4);
   const tn_karg *const beta = tn_k_in(k, 5), *const last = tn_k_outp(k, 1);
@@ -70,11 +77,13 @@ static tn_status linear_f32(tn_kcall *k) {
   j.dv = k->in[2]->dims[2] / j.kv_heads;
   j.n_decay = decay ? decay->dims[decay->rank - 1] : 0;
   j.n_beta = beta ? beta->dims[beta->rank - 1] : 0;
-  const int64_t batch = q->dims[0], tokens = batch * j.rows;
-  if (q->count != tokens * j.heads * j.dk || k->in[1]->count != tokens * j.kv_heads * j.dk ||
-      k->in[2]->count != tokens * j.kv_heads * j.dv || (past && past->count != batch * j.kv_heads * j.dk * j.dv) ||
-      (decay && (decay->count != tokens * j.n_decay || (j.n_decay != j.kv_heads && j.n_decay != j.kv_heads * j.dk))) ||
-      (beta && (beta->count != tokens * j.n_beta || (j.n_beta != j.kv_heads && j.n_beta != 1))))
+  const int64_t batch = q->dims[0], state[4] = {batch, j.kv_heads, j.dk, j.dv};
+  int64_t n_state;
+  if (!tn_dims_count(state, 4, &n_state)) return tn_k_fail(k, TN_LIMIT, "the state is too large");
+  if (!linear_is_packed(q, q, j.heads, j.dk) || !linear_is_packed(k->in[1], q, j.kv_heads, j.dk) ||
+      !linear_is_packed(k->in[2], q, j.kv_heads, j.dv) || (past && past->count != n_state) ||
+      (decay && !linear_is_packed(decay, q, j.kv_heads, 1) && !linear_is_packed(decay, q, j.kv_heads, j.dk)) ||
+      (beta && !linear_is_packed(beta, q, j.kv_heads, 1) && !linear_is_packed(beta, q, 1, 1)))
     return tn_k_fail(k, TN_MISMATCH, "the operands of linear attention do not fit each other");
   const float given = (float)tn_k_float(k, "scale", 0);
   j.scale = given < 0 || given > 0 ? given : 1 / sqrtf((float)j.dk);
@@ -82,7 +91,7 @@ static tn_status linear_f32(tn_kcall *k) {
   TN_TRY(tn_k_scratch_array(k, j.dv * tn_pool_threads(k->pool) + 1, sizeof(float), &room));
   j.rows_of_v = room;
   room = last ? last->data : NULL;
-  if (!last) TN_TRY(tn_k_scratch_array(k, batch * j.kv_heads * j.dk * j.dv + 1, sizeof(float), &room));
+  if (!last) TN_TRY(tn_k_scratch_array(k, n_state + 1, sizeof(float), &room));
   j.state = room;
   tn_pool_for(k->pool, batch * j.kv_heads, 1, linear_task, &j);
   return TN_OK;
@@ -93,10 +102,13 @@ TN_KERNEL(linear_attention, TN_K_SIZES) {
   TN_TRY(tn_k_tensors(k, 3, 1));
   const int64_t heads = tn_k_int(k, "q_num_heads", 0), kv_heads = tn_k_int(k, "kv_num_heads", 0);
   const tn_karg *const *const in = k->in;
-  if (in[0]->rank != 3 || in[1]->rank != 3 || in[2]->rank != 3 || kv_heads < 1 || heads < 1 || heads % kv_heads != 0)
+  if (in[0]->rank != 3 || in[1]->rank != 3 || in[2]->rank != 3 || kv_heads < 1 || heads < 1 || heads > INT32_MAX ||
+      heads % kv_heads != 0)
     return tn_k_fail(k, TN_MISMATCH, "the operands of linear attention do not fit each other");
   const int64_t batch = in[0]->dims[0], dk = in[1]->dims[2] / kv_heads, dv = in[2]->dims[2] / kv_heads;
-  TN_TRY(tn_k_out(k, 0, 3, (const int64_t[]){batch, in[0]->dims[1], heads * dv}));
+  int64_t width;
+  if (!tn_mul_i64(heads, dv, &width)) return tn_k_fail(k, TN_LIMIT, "the result is too large");
+  TN_TRY(tn_k_out(k, 0, 3, (const int64_t[]){batch, in[0]->dims[1], width}));
   TN_TRY(tn_k_out(k, 1, 4, (const int64_t[]){batch, kv_heads, dk, dv}));
   return tn_k_by_float(k, linear_f32, linear_f64);
 }

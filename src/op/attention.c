@@ -20,7 +20,7 @@ static tn_status attn_dims(tn_rule *r, int i, int64_t heads, const char *heads_n
     for (int d = 0; d < 4; d++) dims[d] = x->dims[d];
     return TN_OK;
   }
-  if (heads < 1)
+  if (heads < 1 || heads > INT32_MAX)
     return tn_rule_fail(r, TN_INVALID, "attribute '%s' is %lld; operands of rank 3 need the number of heads",
                         heads_name, (long long)heads);
   tn_symtab *const t = r->syms;
@@ -162,7 +162,7 @@ static tn_status attn_type(tn_rule *r) {
 static tn_status attn_load(tn_eval *e, const tn_lit *x, int64_t heads, const char *what, int64_t *dims, double **out) {
   if (x->rank == 4) {
     for (int d = 0; d < 4; d++) dims[d] = x->dims[d];
-  } else if (x->rank == 3 && heads > 0 && x->dims[2] % heads == 0) {
+  } else if (x->rank == 3 && heads > 0 && heads <= INT32_MAX && x->dims[2] % heads == 0) {
     const int64_t own[4] = {x->dims[0], heads, x->dims[1], x->dims[2] / heads};
     for (int d = 0; d < 4; d++) dims[d] = own[d];
   } else {
@@ -269,8 +269,10 @@ static double attn_ref_bias(const tn_eval *e, const int64_t *full, int64_t at, i
   const int64_t b = at / (full[3] * full[2] * full[1]);
   const tn_lit *const mask = tn_op_eval_in(e, 3), *const len = tn_op_eval_in(e, 6);
   const int64_t left = tn_eval_int(e, "left_window_size"), right = tn_eval_int(e, "right_window_size");
-  const int64_t n = len ? tn_lit_i64_at(len, b) : full[3], p = i + (len ? n - full[2] : past);
-  if (j >= n || (tn_eval_int(e, "is_causal") && j > p) || (left >= 0 && j < p - left) || (right >= 0 && j > p + right))
+  int64_t n = len ? tn_lit_i64_at(len, b) : full[3];
+  n = n < 0 ? 0 : n < full[3] ? n : full[3];
+  const int64_t p = i + (len ? n - full[2] : past);
+  if (j >= n || (tn_eval_int(e, "is_causal") && j > p) || (left >= 0 && p - j > left) || (right >= 0 && j - p > right))
     return (double)-INFINITY;
   const double filter = attn_ref_filter(e, full, b, i, j);
   if (!mask) return filter;

@@ -45,7 +45,7 @@ static tn_status gqa_shape_scores(tn_rule *r, tn_sym batch, tn_sym heads, tn_sym
 
 static tn_status gqa_shape(tn_rule *r) {
   const int64_t heads = tn_rule_int(r, "num_heads"), kv_heads = tn_rule_int(r, "kv_num_heads");
-  if (heads < 1 || kv_heads < 1 || heads % kv_heads != 0)
+  if (heads < 1 || heads > INT32_MAX || kv_heads < 1 || heads % kv_heads != 0)
     return tn_rule_fail(r, TN_INVALID, "%lld heads of q for %lld of k", (long long)heads, (long long)kv_heads);
   if (tn_rule_has(r, 1) != tn_rule_has(r, 2) || tn_rule_has(r, 3) != tn_rule_has(r, 4))
     return tn_rule_fail(r, TN_INVALID, "keys and values need each other");
@@ -139,8 +139,10 @@ static tn_status gqa_ref_read(tn_eval *e, gqa_ref *g) {
   g->v = e->in[1] ? e->in[2] : g->q;
   g->heads = tn_eval_int(e, "num_heads");
   g->kv_heads = tn_eval_int(e, "kv_num_heads");
+  if (g->heads < 1 || g->heads > INT32_MAX || g->kv_heads < 1 || g->heads % g->kv_heads != 0)
+    return tn_eval_fail(e, TN_MISMATCH, "%lld heads of q for %lld of k", (long long)g->heads, (long long)g->kv_heads);
   const int64_t parts = e->in[1] ? g->heads : g->heads + 2 * g->kv_heads;
-  if (g->q->rank != 3 || g->heads < 1 || g->kv_heads < 1 || e->in[6]->count != 1 || e->in[5]->count != g->q->dims[0])
+  if (g->q->rank != 3 || e->in[6]->count != 1 || e->in[5]->count != g->q->dims[0])
     return tn_eval_fail(e, TN_MISMATCH, "the operands of the attention do not fit each other");
   g->batch = g->q->dims[0];
   g->rows = g->q->dims[1];
@@ -148,7 +150,10 @@ static tn_status gqa_ref_read(tn_eval *e, gqa_ref *g) {
   g->before = past && past->rank == 4 ? past->dims[2] : 0;
   g->total = tn_lit_i64_at(e->in[6], 0);
   g->cache = g->total > g->before ? g->total : g->before;
-  const int64_t kv = g->batch * g->rows * g->kv_heads * g->size, old = g->batch * g->kv_heads * g->before * g->size;
+  int64_t kv, old;
+  if (!tn_dims_count((const int64_t[]){g->batch, g->kv_heads, g->rows, g->size}, 4, &kv) ||
+      !tn_dims_count((const int64_t[]){g->batch, g->kv_heads, g->before, g->size}, 4, &old))
+    return tn_eval_fail(e, TN_LIMIT, "attention is too large");
   if (g->q->dims[2] != parts * g->size ||
       (g->k != g->q && (g->k->count != kv || g->v->count != kv || g->k->rank != 3)) ||
       (past && (past->count != old || !past_v || past_v->count != old)) || g->total < 0)

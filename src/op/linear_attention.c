@@ -18,7 +18,7 @@ static tn_status linear_usage(tn_rule *r, int64_t heads, int64_t kv_heads) {
   const tn_str rule = tn_rule_attr(r, "update_rule")->s;
   if (!linear_rule_has(rule, "gated") && !linear_rule_has(rule, "delta") && !tn_str_is(rule, "linear"))
     return tn_rule_fail(r, TN_INVALID, "attribute 'update_rule' is '%.*s'", (int)rule.len, rule.ptr);
-  if (kv_heads < 1 || heads < 1 || heads % kv_heads != 0)
+  if (kv_heads < 1 || heads < 1 || heads > INT32_MAX || heads % kv_heads != 0)
     return tn_rule_fail(r, TN_INVALID, "%lld heads of the query for %lld of the keys", (long long)heads,
                         (long long)kv_heads);
   if (linear_rule_has(rule, "gated") != tn_rule_has(r, 4))
@@ -87,24 +87,32 @@ typedef struct linear_plan {
   int64_t batch, rows, heads, kv_heads, dk, dv;
 } linear_plan;
 
+/* x is [batch, rows, heads * size]. */
+static bool linear_is_packed(const linear_plan *p, const tn_lit *x, int64_t heads, int64_t size) {
+  int64_t width;
+  return x->rank == 3 && x->dims[0] == p->batch && x->dims[1] == p->rows && tn_mul_i64(heads, size, &width) &&
+         x->dims[2] == width;
+}
+
 static tn_status linear_read(const tn_eval *e, linear_plan *p) {
   const tn_lit *const q = e->in[0], *const k = e->in[1], *const v = e->in[2], *const past = tn_op_eval_in(e, 3);
   const tn_lit *const decay = tn_op_eval_in(e, 4), *const beta = tn_op_eval_in(e, 5);
   p->heads = tn_eval_int(e, "q_num_heads");
   p->kv_heads = tn_eval_int(e, "kv_num_heads");
-  if (q->rank != 3 || k->rank != 3 || v->rank != 3 || p->heads < 1 || p->kv_heads < 1 || p->heads % p->kv_heads != 0)
+  if (q->rank != 3 || k->rank != 3 || v->rank != 3 || p->heads < 1 || p->heads > INT32_MAX || p->kv_heads < 1 ||
+      p->heads % p->kv_heads != 0)
     return tn_eval_fail(e, TN_MISMATCH, "the operands of linear attention do not fit each other");
   p->batch = q->dims[0];
   p->rows = q->dims[1];
   p->dk = k->dims[2] / p->kv_heads;
   p->dv = v->dims[2] / p->kv_heads;
-  const int64_t tokens = p->batch * p->rows;
-  if (q->count != tokens * p->heads * p->dk || k->count != tokens * p->kv_heads * p->dk ||
-      v->count != tokens * p->kv_heads * p->dv || (past && past->count != p->batch * p->kv_heads * p->dk * p->dv) ||
-      (decay && (decay->rank != 3 || decay->count != tokens * decay->dims[2] ||
-                 (decay->dims[2] != p->kv_heads && decay->dims[2] != p->kv_heads * p->dk))) ||
-      (beta && (beta->rank != 3 || beta->count != tokens * beta->dims[2] ||
-                (beta->dims[2] != p->kv_heads && beta->dims[2] != 1))))
+  const int64_t state[4] = {p->batch, p->kv_heads, p->dk, p->dv};
+  int64_t n;
+  if (!tn_dims_count(state, 4, &n)) return tn_eval_fail(e, TN_LIMIT, "the state is too large");
+  if (!linear_is_packed(p, q, p->heads, p->dk) || !linear_is_packed(p, k, p->kv_heads, p->dk) ||
+      !linear_is_packed(p, v, p->kv_heads, p->dv) || (past && past->count != n) ||
+      (decay && !linear_is_packed(p, decay, p->kv_heads, 1) && !linear_is_packed(p, decay, p->kv_heads, p->dk)) ||
+      (beta && !linear_is_packed(p, beta, p->kv_heads, 1) && !linear_is_packed(p, beta, 1, 1)))
     return tn_eval_fail(e, TN_MISMATCH, "the operands of linear attention do not fit each other");
   return TN_OK;
 }

@@ -361,7 +361,7 @@ static tn_status tfidf_eval(tn_eval *e) {
       const int64_t end = n < t.counts->n ? t.counts->ints[n] : pool;
       for (int64_t at = t.counts->ints[n - 1]; at < end; at += n, gram++) {
         const int64_t cell = row * t.columns + t.indexes->ints[gram];
-        for (int64_t skip = 1; n >= t.shortest && skip <= (n == 1 ? 1 : t.skips + 1) && skip <= c; skip++)
+        for (int64_t skip = 1; n >= t.shortest && skip - 1 <= (n == 1 ? 0 : t.skips) && skip <= c; skip++)
           tn_store_f64(TN_F32, tn_lit_data(y), cell,
                        tn_lit_f64(y, cell) + (double)tfidf_count(x, row, c, &t, at, n, skip));
       }
