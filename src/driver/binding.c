@@ -31,6 +31,21 @@ static void binding_add_param(tn_binding *b, const tn_type *t, bool with_content
     if (t->content[i].sym) tn_sym_symbols(b->syms, t->content[i].sym, binding_add, b);
 }
 
+static void binding_note_free(void *arg, uint32_t symbol) {
+  tn_binding *const b = arg;
+  b->is_free |= tn_sym_symbol(b->syms, symbol)->source != TN_SOURCE_DEFINED && !b->bound[symbol];
+}
+
+/* What the user assumed of the inputs holds too. */
+static void binding_add_assumed(tn_binding *b) {
+  for (size_t i = 0; i < b->graph->assumed.n; i++) {
+    const tn_sym condition = b->graph->assumed.at[i];
+    b->is_free = false;
+    tn_sym_symbols(b->syms, condition, binding_note_free, b);
+    if (!b->is_free && !tn_sym_is_int(condition)) tn_vec_push(&b->ctx->arena, &b->conditions, condition);
+  }
+}
+
 void tn_binding_init(tn_binding *b, tn_graph *g, bool with_contents) {
   *b = (tn_binding){.graph = g, .ctx = g->ctx, .syms = g->syms};
   b->value = TN_NEW_ARRAY(&g->ctx->arena, int64_t, tn_sym_n_symbols(g->syms) + 1);
@@ -47,6 +62,7 @@ void tn_binding_init(tn_binding *b, tn_graph *g, bool with_contents) {
     tn_vec_push(&g->ctx->arena, &b->conditions, check->condition);
     tn_sym_symbols(g->syms, check->condition, binding_add, b);
   }
+  binding_add_assumed(b);
 }
 
 /* Numbers. */

@@ -17,9 +17,11 @@ typedef struct tn_binding {
   bool with_wishes;        /* do the numbers that are searched meet the wishes too? */
   int64_t *value;          /* by symbol: the numbers chosen */
   bool *bound;             /* by symbol: is it one of the inputs? */
+  bool is_free;            /* of a condition being collected: does it speak of what is no input? */
 } tn_binding;
 
-/* Collects the symbols of the inputs' dims (and of their contents, when `with_contents`) and of the early checks. */
+/* Collects the symbols of the inputs' dims (and of their contents, when `with_contents`) and of the early checks. What
+ * the user assumed of these counts as a condition. */
 void tn_binding_init(tn_binding *b, tn_graph *g, bool with_contents);
 /* The values chosen, as tn_sym_env wants them; arg is the binding. */
 bool tn_binding_env(void *arg, uint32_t symbol, int64_t *out);

@@ -69,7 +69,7 @@ static tn_status compile_assume_text(tn_graph *g, const char *text) {
   do {
     tn_sym condition;
     TN_TRY_WHILE(g->ctx, tn_sym_parse(g->syms, &scan, &condition), "reading the assumption '%.200s'", text);
-    TN_TRY(tn_sym_assume(g->syms, condition, loc));
+    TN_TRY_WHILE(g->ctx, tn_sym_assume(g->syms, condition, loc), "taking the assumption '%.200s'", text);
     tn_vec_push(&g->ctx->arena, &g->assumed, condition);
   } while (tn_scan_take(&scan, ","));
   return scan.tok.kind == TN_TOK_END ? TN_OK : tn_scan_fail(&scan, "',' or the end");

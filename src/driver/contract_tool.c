@@ -340,6 +340,10 @@ static void contract_put_inputs(const contract *c, tn_text *t) {
     if (s->multiple_of > 1)
       tn_text_printf(t, "%s is a multiple of %lld\n", tn_sym_text(c->syms, s->var), (long long)s->multiple_of);
   }
+  for (size_t i = 0; i < g->assumed.n; i++)
+    if (!tn_ledger_symbol(g, g->assumed.at[i]) ||
+        (g->assumed.at[i]->kind == TN_SYM_EQ && !tn_sym_is(g->assumed.at[i]->args[1], 0)))
+      tn_text_printf(t, "assumed: %s\n", tn_sym_text(c->syms, g->assumed.at[i]));
 }
 
 static void contract_put_text(const contract *c, tn_text *t, bool valid) {

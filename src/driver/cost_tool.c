@@ -1,11 +1,15 @@
 /* `tenon cost`: what a model computes and moves, as formulas of its symbols (pass/cost.h), and evaluated. A body counts
  * as often as it runs at most, of branches the one that counts most. Live bytes are those of the values that are still
  * needed, in program order of the main graph; constants are parameters, not live bytes. */
+#include "driver/binding.h"
 #include "driver/plan_tool.h"
 #include "driver/shapes.h"
 #include "driver/tool.h"
 #include "ir/op.h"
 #include "pass/cost.h"
+
+#define COST_MOST (INT64_C(1) << 40) /* the largest size tried for --vary */
+enum { COST_NEAR = 100000 };         /* smaller ones tried for a valid one */
 
 typedef struct cost_row {
   const tn_node *node;
@@ -170,15 +174,30 @@ static tn_sym cost_peak(cost *c) {
 
 static bool cost_value(cost *c, tn_sym e, int64_t *out) { return tn_cost_value(&c->sizes, e, out); }
 
+/* The largest number of `vary` up to `most` that the contract allows, with the other sizes as given; -1: none near. */
+static int64_t cost_valid(cost *c, tn_sym var, int64_t most) {
+  tn_binding b;
+  tn_binding_init(&b, c->graph, false);
+  for (size_t i = 0; i < b.inputs.n; i++) b.value[b.inputs.at[i]] = c->sizes.value[b.inputs.at[i]];
+  for (int64_t v = most; v >= 0 && v > most - COST_NEAR; v--) {
+    b.value[var->k] = v;
+    bool may = true;
+    for (size_t i = 0; i < b.inputs.n && may; i++)
+      may = c->sizes.given[b.inputs.at[i]] && tn_binding_may_be(&b, b.inputs.at[i], b.value[b.inputs.at[i]]);
+    if (may && tn_binding_all_hold(&b)) return v;
+  }
+  return -1;
+}
+
 /* A number of `vary` whose live bytes and parameters fit while those of the next do not: the largest, since they grow
- * with the sizes. */
-static tn_status cost_solve(cost *c, int64_t *out) {
+ * with the sizes. -1: none fits. */
+static tn_status cost_solve(cost *c, int64_t *out, int64_t *out_valid) {
   const tn_loc loc = {.kind = "option", .name = "--vary"};
   const tn_symbol *const symbol = tn_sym_find_symbol(c->syms, c->vary);
   if (!symbol) return tn_fail(c->ctx, TN_INVALID, loc, "the model has no symbol '%s'", c->vary);
   const tn_sym var = symbol->var;
   const tn_sym peak = tn_sym_addi(c->syms, cost_peak(c), c->parameter_bytes);
-  int64_t lo = 0, hi = INT64_C(1) << 40, bytes;
+  int64_t lo = -1, hi = COST_MOST, bytes;
   c->sizes.given[var->k] = true;
   c->sizes.value[var->k] = 1;
   if (!cost_value(c, peak, &bytes)) return tn_fail(c->ctx, TN_INVALID, loc, "--dim must give the other symbols");
@@ -191,10 +210,29 @@ static tn_status cost_solve(cost *c, int64_t *out) {
       hi = mid - 1;
   }
   *out = lo;
+  *out_valid = cost_valid(c, var, lo);
   return TN_OK;
 }
 
 /* Printing. */
+
+static void cost_put_largest(const cost *c, tn_text *t, int64_t most, int64_t valid) {
+  if (c->json) {
+    tn_text_printf(t, most < 0 ? ",\n \"largest\": null" : ",\n \"largest\": %lld", (long long)most);
+    tn_text_printf(t, valid < 0 ? ",\n \"largest_valid\": null" : ",\n \"largest_valid\": %lld", (long long)valid);
+    return;
+  }
+  if (most < 0) {
+    tn_text_printf(t, "no %s has live bytes and parameters that fit %lld bytes\n", c->vary, (long long)c->max_memory);
+    return;
+  }
+  tn_text_printf(t, "largest %s whose live bytes and parameters fit %lld bytes: %lld%s\n", c->vary,
+                 (long long)c->max_memory, (long long)most, most == COST_MOST ? " (no larger one was tried)" : "");
+  if (valid < 0)
+    tn_text_addz(t, "none near it is valid with the other sizes (see tenon contract)\n");
+  else if (valid < most)
+    tn_text_printf(t, "largest of those that is valid (see tenon contract): %lld\n", (long long)valid);
+}
 
 /* A formula that nobody reads is told by its kind. */
 static void cost_put_formula(const cost *c, tn_text *t, tn_sym e) {
@@ -300,19 +338,15 @@ static void cost_put_json(cost *c, tn_text *t) {
 
 static tn_status cost_print(cost *c) {
   tn_text t;
-  int64_t most = 0;
+  int64_t most = 0, valid = 0;
   tn_text_init(&t, &c->ctx->arena);
   if (c->json)
     cost_put_json(c, &t);
   else
     cost_put_text(c, &t);
   if (c->vary) {
-    TN_TRY(cost_solve(c, &most));
-    if (c->json)
-      tn_text_printf(&t, ",\n \"largest\": %lld", (long long)most);
-    else
-      tn_text_printf(&t, "largest %s whose live bytes and parameters fit %lld bytes: %lld\n", c->vary,
-                     (long long)c->max_memory, (long long)most);
+    TN_TRY(cost_solve(c, &most, &valid));
+    cost_put_largest(c, &t, most, valid);
   }
   if (c->json) tn_text_addz(&t, "\n}\n");
   return tn_blob_copy((tn_str){tn_text_z(&t), t.len}, c->out);

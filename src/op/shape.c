@@ -3,6 +3,7 @@
 
 #include "ir/axis.h"
 #include "op/move.h"
+#include "op/ratio.h"
 
 /* --- shape --- */
 
@@ -182,6 +183,27 @@ static tn_sym range_length(tn_symtab *t, tn_sym start, tn_sym limit, tn_sym delt
   if (tn_sym_is(delta, 1)) return tn_sym_max(t, zero, span);
   return tn_sym_max(t, zero, tn_sym_ceildiv(t, span, delta));
 }
+/* Of floats, where the step is a whole number or a power of two, so that the quotient rounds as it is; NULL: not known.
+ */
+static tn_sym range_float_length(tn_rule *r) {
+  tn_elem e[3];
+  int exponent;
+  for (int i = 0; i < 3; i++) {
+    if (!r->in[i]->content) return NULL;
+    e[i] = r->in[i]->content[0];
+  }
+  const double delta = e[2].kind == TN_ELEM_F64                              ? e[2].f
+                       : e[2].kind == TN_ELEM_SYM && tn_sym_is_int(e[2].sym) ? (double)e[2].sym->k
+                                                                             : 0;
+  if (!(delta > 0 && delta < 0x1p24) || (floor(delta) != delta && frexp(delta, &exponent) != 0.5)) return NULL;
+  const bool from_0 =
+      (e[0].kind == TN_ELEM_F64 && !(e[0].f < 0 || e[0].f > 0)) || (e[0].kind == TN_ELEM_SYM && tn_sym_is(e[0].sym, 0));
+  const tn_elem ends[2] = {e[1], e[0]}, span = from_0 ? e[1] : tn_elem_add(r, ends, -1);
+  const tn_elem parts[2] = {span, e[2]}, steps = delta > 1 || delta < 1 ? tn_elem_div(r, parts) : span;
+  if (steps.kind == TN_ELEM_NONE || steps.kind == TN_ELEM_F64) return NULL;
+  const tn_elem n = tn_elem_whole(r, r->in[1]->dtype, &steps, TN_ROUND_UP);
+  return n.kind == TN_ELEM_SYM ? tn_sym_max(r->syms, tn_sym_int(r->syms, 0), n.sym) : NULL;
+}
 static tn_status range_shape(tn_rule *r) {
   tn_sym *s[3];
   int64_t n;
@@ -201,7 +223,8 @@ static tn_status range_shape(tn_rule *r) {
   else if (isfinite(steps) && fabs(steps) < 1e15)
     dim = tn_sym_int(r->syms, steps > 0 ? (int64_t)steps : 0);
   else
-    dim = tn_rule_fresh(r, 0, 0, 0, NULL);
+    dim = tn_dtype_is_float(r->out[0].dtype) ? range_float_length(r) : NULL;
+  if (!dim) dim = tn_rule_fresh(r, 0, 0, 0, NULL);
   tn_rule_set(r, 0, 1, &dim);
   return TN_OK;
 }

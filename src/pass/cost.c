@@ -59,6 +59,7 @@ tn_status tn_cost_sizes_read(tn_cost_sizes *s, tn_ctx *ctx, const char *dims) {
     const char *const name = tn_arena_copy_str(&ctx->arena, (tn_str){at, (size_t)(eq - at)});
     const tn_symbol *const symbol = tn_sym_find_symbol(s->syms, name);
     if (!symbol) return tn_fail(ctx, TN_INVALID, loc, "the model has no symbol '%s'", name);
+    if (s->given[symbol->var->k]) return tn_fail(ctx, TN_INVALID, loc, "'%s' is given twice", name);
     s->given[symbol->var->k] = true;
     s->value[symbol->var->k] = v;
     at = comma ? comma + 1 : end;

@@ -113,6 +113,14 @@ static tn_interval bound_minmax(tn_symtab *t, tn_sym e) {
       r = (tn_interval){a.lo > r.lo ? a.lo : r.lo, a.hi > r.hi ? a.hi : r.hi};
     }
   }
+  if (e->kind == TN_SYM_MAX && e->n == 2 && r.lo < 0) { /* max(x, -x) */
+    tn_poly sum;
+    tn_poly_of(&sum, t, e->args[0]);
+    tn_poly_add(&sum, e->args[1], 1);
+    tn_poly_merge(&sum);
+    if (!sum.overflow && sum.n == 0 && sum.k >= 0) r.lo = (sum.k + 1) / 2;
+    tn_poly_drop(&sum);
+  }
   return r;
 }
 

@@ -316,6 +316,31 @@ def test_largest(folder):
         fits(path, "S", room)
 
 
+def test_largest_valid(folder):
+    """Of the sizes that fit, one that the contract allows; none where nothing fits, or the other sizes break it."""
+    path = u_net(folder, 2, ceil=False)
+    def largest(room, *dims):
+        out = json.loads(tenon("cost", path, "--dim", ",".join(dims), "--vary", "H", "--max-memory", str(room), "--json")[0])
+        return out["largest"], out["largest_valid"]
+    most, valid = largest(10**5, "B=1", "W=32")
+    assert most % 4 and valid == most // 4 * 4, (most, valid)
+    assert largest(10, "B=1", "W=32") == (None, None)
+    most, valid = largest(10**5, "B=1", "W=33")
+    assert most > 0 and valid is None
+    assert "no H has" in tenon("cost", path, "--dim", "B=1,W=32", "--vary", "H", "--max-memory", "10")[0]
+    assert "'H' is given twice" in tenon("cost", path, "--dim", "H=8,H=9", status=3)[1]
+
+
+def test_assumed(folder):
+    """What the user assumed of several sizes is met by the smallest ones, and by those of --check."""
+    path = u_net(folder, 2, ceil=False)
+    said = tenon("contract", path, "--assume", "H*W == 64, W <= 4")[0]
+    assert "assumed: H*W == 64" in said and "smallest valid sizes: B = 1, H = 16, W = 4" in said, said
+    said = tenon("contract", path, "--assume", "H % 4 == 2")[0]
+    assert "no valid sizes were found" in said, said
+    assert "'S == 3, S == 4'" in tenon("contract", path, "--assume", "S == 3, S == 4", status=3)[1]
+
+
 def node_flops(path, *dims):
     out = json.loads(tenon("cost", path, "--dim", ",".join(dims), "--json")[0])
     return {n["node"]: n["flops"]["value"] for n in out["nodes"]}, out["flops"]["value"]

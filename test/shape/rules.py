@@ -261,6 +261,12 @@ def test_range_of_symbols():
     expect("x: f32[s,t]", size % ("%s", "%t", "$1"), o="[max(0, t - s)]")
     expect("x: f32[s,t]", size % ("%s", "%t", "$1"), o="[t - s]", assume="s <= t")
     expect("x: f32[s,t]", size % ("$2", "$8", "%s"), o="[ceildiv(6, s)]", checks=["s != 0"])
+    body = "%%n = shape(%%x) {end = 1}\n%%s = squeeze(%%n)\n%%f = cast(%%s) {to = f32}\n%s"
+    for last, dim in (("%o = range($f0.0, %f, $f0.5)", "[2*s]"), ("%o = range($f0.0, %f, $f3.0)", "[(s + 2)//3]"),
+                      ("%h = div(%f, $f2.0)\n%o = range($f0.0, %h, $f1.0)", "[(s + 1)//2]"),
+                      ("%o = range($f1.0, %f, $f1.0)", "[max(0, s - 1)]"), ("%o = range($f0.0, %f, $f0.3)", "[o_d0]")):
+        facts = infer("x: f32[s,t]", body % last, assume="s <= 1000")
+        assert facts["o"] == dim and not facts.checks, (last, facts["o"], facts.checks)
     facts = infer("i: i64[]; j: i64[]", "%o = range(%i, %j, $1)")
     assert len(facts.all["values"]["o"]["shape"]) == 1
 

@@ -54,6 +54,8 @@ SYM_TEST(bounds) {
   CHECK_BOUNDS("N", 0, inf);
   CHECK_BOUNDS("1 - N", minus_inf, 1);
   CHECK_BOUNDS("N % 8", 0, 7);
+  CHECK_BOUNDS("max(N - M, M - N)", 0, inf);
+  CHECK_BOUNDS("max(N - M, M - N + 5)", 3, inf);
   CHECK_BOUNDS("N % M", 0, inf);
   CHECK_BOUNDS("-N // 4", minus_inf, 0);
   CHECK_BOUNDS("N - N//3", 0, inf);
