@@ -175,18 +175,43 @@ static const char *contract_factor_words(const contract *c, tn_sym e) {
   tn_sym cases[TN_SYM_ALTERNATIVES];
   const size_t n = e->kind == TN_SYM_EQ ? tn_sym_alternatives(c->syms, e, cases) : 0;
   const char *unless = NULL;
-  if (n < 2 || tn_sym_is_int(cases[n - 1])) return NULL;
+  const bool is_zero = n >= 2 && tn_sym_is(cases[n - 1], 0); /* x*y == 0 */
+  if (n < 2 || (tn_sym_is_int(cases[n - 1]) && !is_zero)) return NULL;
   for (size_t i = 0; i + 1 < n; i++) {
     if (tn_sym_is(cases[i], 0)) continue;
     if (cases[i]->kind != TN_SYM_EQ) return NULL;
     const char *const text = tn_sym_text(c->syms, cases[i]->args[tn_sym_is_int(cases[i]->args[0]) ? 1 : 0]);
     unless = unless ? tn_arena_printf(&c->ctx->arena, "%s or %s", unless, text) : text;
   }
+  if (is_zero) return unless ? tn_arena_printf(&c->ctx->arena, "%s must be 0", unless) : NULL;
   const char *const rest = contract_words(c, cases[n - 1]);
   return unless ? tn_arena_printf(&c->ctx->arena, "%s, unless %s is 0", rest, unless) : rest;
 }
 
+/* X == 0 or ...; P == 1 or P == M */
+static const char *contract_either_words(const contract *c, tn_sym e) {
+  if (e->kind != TN_SYM_OR || e->n != 2) return NULL;
+  const tn_sym a = e->args[0], b = e->args[1];
+  for (int i = 0; i < 2; i++) {
+    const tn_sym zero = i ? b : a, other = i ? a : b;
+    if (zero->kind != TN_SYM_EQ || !tn_sym_is(zero->args[1], 0) || !tn_sym_is_var(zero->args[0])) continue;
+    if (other->kind != TN_SYM_EQ && other->kind != TN_SYM_LE) return NULL;
+    return tn_arena_printf(&c->ctx->arena, "%s, unless %s is 0", contract_words(c, other),
+                           tn_sym_text(c->syms, zero->args[0]));
+  }
+  for (int i = 0; i < 4 && a->kind == TN_SYM_EQ && b->kind == TN_SYM_EQ; i++) {
+    const tn_sym same = a->args[i & 1], x = a->args[!(i & 1)], y = b->args[!(i >> 1)];
+    if (same != b->args[i >> 1] || !tn_sym_is_var(same)) continue;
+    return tn_arena_printf(&c->ctx->arena, "%s must be %s or %s", tn_sym_text(c->syms, same),
+                           tn_sym_text(c->syms, tn_sym_is_int(y) ? y : x),
+                           tn_sym_text(c->syms, tn_sym_is_int(y) ? x : y));
+  }
+  return NULL;
+}
+
 static const char *contract_words(const contract *c, tn_sym e) {
+  const char *const either = contract_either_words(c, e);
+  if (either) return either;
   const char *const order = contract_order_words(c, e), *const bcast = order ? NULL : contract_bcast_words(c, e);
   if (order || bcast) return order ? order : bcast;
   const char *const factor = contract_factor_words(c, e);

@@ -218,6 +218,33 @@ static void ledger_prove(ledger_rest *m) {
   }
 }
 
+/* x*a == x*b is a == b where the orders that stay say that x is not 0. */
+static void ledger_divide(const ledger_rest *m) {
+  tn_graph *const g = m->graph;
+  tn_premises *const orders = tn_premises_new(g->syms);
+  if (g->checks.n > LEDGER_CASES) return;
+  for (size_t i = 0; i < m->ranges.n; i++) tn_premises_add(orders, m->ranges.at[i]);
+  for (size_t i = 0; i < g->checks.n; i++) {
+    const tn_check *const c = &g->checks.at[i];
+    if (ledger_counts(g, c) && (c->condition->kind == TN_SYM_LE || c->condition->kind == TN_SYM_LT))
+      tn_premises_add(orders, c->condition);
+  }
+  for (size_t i = 0; i < g->checks.n; i++) {
+    tn_check *const c = &g->checks.at[i];
+    tn_sym cases[TN_SYM_ALTERNATIVES];
+    const size_t n =
+        ledger_counts(g, c) && c->condition->kind == TN_SYM_EQ ? tn_sym_alternatives(g->syms, c->condition, cases) : 0;
+    tn_sym left = NULL;
+    size_t n_left = 0;
+    for (size_t k = 0; k < n; k++) {
+      if (tn_premises_prove(orders, cases[k]) == TN_FALSE) continue;
+      left = cases[k];
+      n_left++;
+    }
+    if (n_left == 1 && !tn_sym_is_int(left)) c->condition = left;
+  }
+}
+
 void tn_ledger_minimise(tn_graph *g) {
   const size_t n = g->checks.n;
   ledger_rest m = {.graph = g, .arena = &g->ctx->pass};
@@ -233,4 +260,5 @@ void tn_ledger_minimise(tn_graph *g) {
   if (kept < n) g->edits++;
   g->checks.n = kept;
   g->premises = NULL;
+  ledger_divide(&m);
 }

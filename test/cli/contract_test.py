@@ -224,6 +224,11 @@ def test_words(folder):
              helper.make_node("Concat", ["xy", "xy"], ["wide"], axis=1), helper.make_node("Reshape", ["wide", "target"], ["r"])]
     out = contract(save(folder, "sum", nodes, [("x", ["S", 4]), ("y", ["P", 4])], ["r"], [ints("rest", -1, 2)]))
     assert words(out) == ["S + P must be at least 1"] and out["conditions"][0]["fails"] == {"S": 0, "P": 0}, out
+    nodes = [helper.make_node("Reshape", ["x", "form"], ["r"], name="form"), helper.make_node("Gemm", ["a", "b", "c"], ["y"])]
+    out = contract(save(folder, "forms", nodes, [("x", ["N", "C", "W"]), ("a", ["M", 3]), ("b", [3, 5]), ("c", ["P", 5])],
+                        ["r", "y"], [ints("form", 0, 4, -1)]))
+    assert words(out) == ["N must be at least 1", "C*W % 4 must be 0", "P must be 1 or M"], words(out)
+    check_failing(out)
     path = model(folder, "tile", [helper.make_node("Tile", ["x", "r"], ["y"])], [("x", ["N"]), ("r", [1])], ["y"],
                  types={"r": TensorProto.INT64})
     out = contract(path)
