@@ -532,8 +532,8 @@ static tn_status sample_deform_conv(tn_kcall *k) {
       w->dims[1] != s.channels / s.group || (b && b->count != s.outputs))
     return tn_k_fail(k, TN_MISMATCH, "deform_conv: channels and groups do not fit");
   if (k->out[0]->count == 0) return TN_OK;
-  if (!tn_mul_i64(s.win.n_taps, s.win.n_out, &n) || !tn_mul_i64(n, s.offset_group * x->dims[0], &n) ||
-      offset->count != 2 * n || (mask && mask->count != n))
+  if (!tn_mul_i64(s.win.n_taps, s.win.n_out, &n) || !tn_mul_i64(n, s.offset_group, &n) ||
+      !tn_mul_i64(n, x->dims[0], &n) || offset->count % 2 != 0 || offset->count / 2 != n || (mask && mask->count != n))
     return tn_k_fail(k, TN_MISMATCH, "deform_conv: offset or mask does not fit");
   void *room;
   TN_TRY(tn_k_scratch_array(k, s.channels * s.win.n_taps * tn_pool_threads(k->pool), sizeof(double), &room));
