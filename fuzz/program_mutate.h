@@ -21,7 +21,7 @@ static uint64_t mutate_below(mutator *m, uint64_t n) { return n ? tn_hash_mix(m-
 static int64_t mutate_number(mutator *m, int64_t old) {
   static const int64_t odd[] = {0,  1,  2,  3,  4,  5,    7,         8,         16,       17,
                                 -1, -2, -3, -5, 64, 1000, INT32_MAX, INT64_MAX, INT64_MIN};
-  if (mutate_below(m, 3) == 0) return old + (int64_t)mutate_below(m, 5) - 2;
+  if (mutate_below(m, 3) == 0) return (int64_t)((uint64_t)old + mutate_below(m, 5) - 2);
   return odd[mutate_below(m, TN_COUNT(odd) - (mutate_below(m, 3) ? 4 : 0))];
 }
 
