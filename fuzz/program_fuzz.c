@@ -17,6 +17,7 @@ enum {
   PROGRAM_MAX_REGIONS = 8,
   PROGRAM_MAX_INPUTS = 20,
   PROGRAM_MAX_CALLS = 2000,
+  PROGRAM_MAX_NS = 1000000000, /* of one run */
   PROGRAM_MAX_BYTES = 1 << 22,
   PROGRAM_ELEMENTS = 4096
 };
@@ -193,6 +194,7 @@ static void program_run(tn_program *p, tn_allocator allocator, uint64_t seed) {
   if (!guards) abort();
   program_guard_all(s, guards);
   tn_rt_set_hook(s, program_hook, &calls);
+  tn_rt_set_deadline(s, PROGRAM_MAX_NS); /* loops without a kernel step call no hook */
   tn_status status = TN_OK;
   for (uint32_t i = 0; i < p->n_symbols && status == TN_OK; i++)
     status = tn_rt_set_symbol(s, p->symbols[i].name, 2, &err);

@@ -54,7 +54,8 @@ if [ -n "${TENON_SANITIZE:-}" ] && loads_library "$script"; then
       ;;
     *thread*)
       LD_PRELOAD=$(cc -print-file-name=libtsan.so)
-      export LD_PRELOAD
+      ORT_DISABLE_TELEMETRY=1 OPENBLAS_NUM_THREADS=1 # a fork beside threads of others can hang in ThreadSanitizer
+      export LD_PRELOAD ORT_DISABLE_TELEMETRY OPENBLAS_NUM_THREADS
       ;;
   esac
 fi
