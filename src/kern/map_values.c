@@ -68,8 +68,8 @@ TN_KERNEL(map_values, TN_K_SIZES) {
     return tn_k_fail(k, TN_MISMATCH, "%lld keys for %lld values", (long long)j.keys->count, (long long)j.values->count);
   TN_TRY(tn_k_out_type(k, 0, j.values->dtype));
   TN_TRY(tn_k_out(k, 0, j.x->rank, j.x->dims));
-  int64_t slots = 16;
-  while (slots < 2 * j.keys->count) slots *= 2;
+  int64_t slots = 64;
+  while (slots < 4 * j.keys->count) slots *= 2;
   void *room;
   TN_TRY(tn_k_room(k, slots, sizeof *j.table, &room));
   j.table = room;

@@ -9,6 +9,13 @@ static tn_status onehot_zero(tn_kcall *k, tn_karg *y) {
 }
 static bool onehot_is_number(const tn_karg *a) { return tn_dtype_is_float(a->dtype) || tn_dtype_is_int(a->dtype); }
 
+static void onehot_lines(const int64_t *x, int64_t n, int64_t depth, float on, float *y) {
+  for (int64_t i = 0; i < n; i++) {
+    const int64_t place = x[i] < 0 ? x[i] + depth : x[i];
+    if (place >= 0 && place < depth) y[i * depth + place] = on;
+  }
+}
+
 TN_KERNEL(one_hot, TN_K_SIZES) {
   TN_TRY(tn_k_tensors(k, 3, 1));
   const tn_karg *const x = k->in[0];
@@ -31,12 +38,15 @@ TN_KERNEL(one_hot, TN_K_SIZES) {
   for (int64_t done = 1; done < y->count; done *= 2)
     tn_k_copy(y->dtype, y->data, done, y->data, 0, done < y->count - done ? done : y->count - done);
   const int64_t inner = tn_k_count(x->dims, axis, x->rank);
+  if (inner == 1 && x->dtype == TN_I64 && y->dtype == TN_F32) { /* the usual case */
+    onehot_lines(x->data, x->count, depth, ((const float *)values->data)[1], y->data);
+    return TN_OK;
+  }
   for (int64_t i = 0; i < x->count; i++) {
     int64_t place = tn_k_i64(x, i); /* floats are cut toward zero */
     if (place < 0) place += depth;
     if (place < 0 || place >= depth) continue;
-    const int64_t line = inner == 1 ? i : i / inner, at = inner == 1 ? 0 : i % inner;
-    tn_copy_element(y->dtype, y->data, (line * depth + place) * inner + at, values->data, 1);
+    tn_copy_element(y->dtype, y->data, (i / inner * depth + place) * inner + i % inner, values->data, 1);
   }
   return TN_OK;
 }

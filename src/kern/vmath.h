@@ -220,22 +220,18 @@ TN_INLINE double tn_tan(double x) {
   return (p.quarter & 1 ? -p.cos : p.sin) / (p.quarter & 1 ? p.sin : p.cos);
 }
 
-/* Reduced to |z| <= tan(pi/8) by one quotient, then the series. */
+/* Reduced to |z| <= tan(pi/8) by one quotient, then a minimax polynomial. */
 TN_INLINE double tn_atan_quotient(double num, double den) { /* of num / den, both >= 0 */
   const bool high = num > 2.41421356237309504880 * den, middle = num > 0.41421356237309504880 * den;
   const double a = high ? -den : (middle ? num - den : num), b = high ? num : (middle ? num + den : den);
   const double base = high ? 1.57079632679489661923 : (middle ? 0.78539816339744830962 : 0.0);
   const double z = a / b, s = z * z;
-  double p = 1.0 / 21;
-  p = p * s - 1.0 / 19;
-  p = p * s + 1.0 / 17;
-  p = p * s - 1.0 / 15;
-  p = p * s + 1.0 / 13;
-  p = p * s - 1.0 / 11;
-  p = p * s + 1.0 / 9;
-  p = p * s - 1.0 / 7;
-  p = p * s + 1.0 / 5;
-  p = p * s - 1.0 / 3;
+  double p = 0.047482596867941304;
+  p = p * s - 0.08478398199929042;
+  p = p * s + 0.11045091999886142;
+  p = p * s - 0.1428204193782278;
+  p = p * s + 0.19999905181426375;
+  p = p * s - 0.3333333251453536;
   return base + (z + z * (s * p));
 }
 TN_INLINE double tn_atan(double x) {
@@ -248,23 +244,21 @@ TN_INLINE double tn_asin(double x) {
 }
 TN_INLINE double tn_acos(double x) { return 2.0 * tn_atan_quotient(sqrt(1.0 - x), sqrt(1.0 + x)); }
 
-/* erfc(z), z >= 0: t * e^(P(t) - z^2) with t = 2 / (2 + z), P interpolated at Chebyshev's points. */
+/* erfc(z), z >= 0: t * e^(P(t) - z^2) with t = 2 / (2 + z) and a minimax polynomial P. */
 TN_INLINE double tn_erfc_positive(double z) {
   const double t = 2.0 / (2.0 + z);
-  double p = 0.15080890059910856;
-  p = p * t - 0.9189384453410309;
-  p = p * t + 2.269289202879817;
-  p = p * t - 2.7470937787047505;
-  p = p * t + 1.397679966999916;
-  p = p * t + 0.1296691567470075;
-  p = p * t - 0.2943076891460525;
-  p = p * t + 0.09810336813022195;
-  p = p * t - 0.2015855954089;
-  p = p * t - 0.07534072989590294;
-  p = p * t + 0.08215445472973582;
-  p = p * t + 0.3750757880727242;
-  p = p * t + 0.9999974926489683;
-  p = p * t - 1.2655120914382691;
+  double p = -0.15678106588469642;
+  p = p * t + 0.8600829225306666;
+  p = p * t - 1.861838905036398;
+  p = p * t + 1.882575293401134;
+  p = p * t - 0.7323934944841678;
+  p = p * t + 0.023591817805849957;
+  p = p * t - 0.10141290642844672;
+  p = p * t - 0.11196247690180211;
+  p = p * t + 0.08932329332795663;
+  p = p * t + 0.3742858385526682;
+  p = p * t + 1.0000428021153636;
+  p = p * t - 1.2655131262987682;
   return t * tn_exp(p - z * z);
 }
 /* x times a factor that tends to 0: 0 where only double still knows it from 0, so that an infinity gives NaN. */
