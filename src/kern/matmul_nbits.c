@@ -27,8 +27,15 @@ static int nbits_code(const nbits_job *j, const uint8_t *codes, int64_t i) {
   return codes[i * j->bits / 8] >> (i * j->bits % 8) & ((1 << j->bits) - 1);
 }
 
-static void nbits_unpack(const nbits_job *j, int64_t row, float *out) {
-  const uint8_t *const codes = j->b + row * (j->blocks * j->block * j->bits / 8);
+static void nbits_halves(const uint8_t *restrict codes, int64_t bytes, float zero, float scale, float *restrict out) {
+  for (int64_t i = 0; i < bytes; i++) {
+    out[2 * i] = ((float)(codes[i] & 15) - zero) * scale;
+    out[2 * i + 1] = ((float)(codes[i] >> 4) - zero) * scale;
+  }
+}
+
+static void nbits_unpack(const nbits_job *j, int64_t row, float *restrict out) {
+  const uint8_t *restrict const codes = j->b + row * (j->blocks * j->block * j->bits / 8);
   for (int64_t i = 0; j->group && i < j->k; i++) {
     const int64_t at = j->group[i];
     out[i] = ((float)nbits_code(j, codes, i) - nbits_zero(j, row, at)) * j->scales[row * j->blocks + at];
@@ -38,12 +45,11 @@ static void nbits_unpack(const nbits_job *j, int64_t row, float *out) {
     const float scale = j->scales[row * j->blocks + at], zero = nbits_zero(j, row, at);
     const int64_t end = (at + 1) * j->block < j->k ? (at + 1) * j->block : j->k;
     int64_t i = at * j->block;
-    if (j->bits == 4)
-      for (; i + 1 < end; i += 2) {
-        const int byte = codes[i / 2];
-        out[i] = ((float)(byte & 15) - zero) * scale;
-        out[i + 1] = ((float)(byte >> 4) - zero) * scale;
-      }
+    if (j->bits == 4) { /* blocks begin on a byte */
+      const int64_t bytes = (end - i) / 2;
+      nbits_halves(codes + i / 2, bytes, zero, scale, out + i);
+      i += 2 * bytes;
+    }
     for (; i < end; i++) out[i] = ((float)nbits_code(j, codes, i) - zero) * scale;
   }
 }
