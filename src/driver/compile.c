@@ -75,9 +75,19 @@ static tn_status compile_assume_text(tn_graph *g, const char *text) {
   return scan.tok.kind == TN_TOK_END ? TN_OK : tn_scan_fail(&scan, "',' or the end");
 }
 
+/* Names that the model does not have may be of dims without name, or of sizes that data decides. */
 static tn_status compile_assume(tn_graph *g, const tn_compile_options *o) {
+  const uint32_t n_known = tn_sym_n_symbols(g->syms);
   for (size_t i = 0; o && i < o->n_assume; i++) TN_TRY(compile_assume_text(g, o->assume[i]));
+  for (uint32_t i = n_known; i < tn_sym_n_symbols(g->syms); i++) tn_sym_symbol(g->syms, i)->is_awaited = true;
   return TN_OK;
+}
+
+static void compile_warn_awaited(tn_graph *g) {
+  for (uint32_t i = 0; i < tn_sym_n_symbols(g->syms); i++)
+    if (tn_sym_symbol(g->syms, i)->is_awaited)
+      tn_warn(g->ctx, (tn_loc){.kind = "option", .name = "--assume"}, "no size of the model is called '%s'",
+              tn_sym_symbol(g->syms, i)->name);
 }
 
 /* What is compiled has its shapes and facts already; knobs of the run still count. */
@@ -252,6 +262,7 @@ static tn_status compile_inside(tn_ctx *ctx, void *arg) {
                       .keep_operands = q->keep_operands};
   TN_TRY(compile_verify(&m));
   TN_TRY(q->passes ? compile_run_list(&m, q->passes) : compile_run_all(&m));
+  if (m.have & TN_HAS_FACTS) compile_warn_awaited(c->graph);
   return c->pass.program ? tn_gear_emit(c->graph, &gears, c->pass.program) : TN_OK;
 }
 

@@ -48,7 +48,7 @@ static tn_status narrow_dim(tn_graph *g, tn_value *v, int j, const tn_gear_range
   const tn_sym low = tn_sym_int(g->syms, range->min), high = tn_sym_int(g->syms, range->max);
   if (range->is_free) return TN_OK;
   if (!*dim && range->min == range->max) *dim = low;
-  if (!*dim) *dim = tn_sym_fresh_symbol(g->syms, tn_arena_printf(&g->ctx->arena, "%s_d%d", v->name, j))->var;
+  if (!*dim) *dim = tn_sym_awaited_symbol(g->syms, tn_arena_printf(&g->ctx->arena, "%s_d%d", v->name, j))->var;
   if (tn_sym_is_int(*dim)) {
     if ((*dim)->k >= range->min && (*dim)->k <= range->max) return TN_OK;
     return narrow_disagrees(

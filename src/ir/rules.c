@@ -131,7 +131,7 @@ void tn_rule_set_content(tn_rule *r, int i, const tn_elem *elems) {
 }
 
 static tn_sym rule_new_symbol(tn_rule *r, const tn_value *v, int j, uint64_t key) {
-  tn_symbol *s = tn_sym_fresh_symbol(r->syms, tn_arena_printf(&r->ctx->arena, "%s_d%d", v->name, j));
+  tn_symbol *s = tn_sym_awaited_symbol(r->syms, tn_arena_printf(&r->ctx->arena, "%s_d%d", v->name, j));
   s->source = TN_SOURCE_DIM;
   s->value = v->id;
   s->index = j;

@@ -12,6 +12,18 @@ static tn_status grid_sample_type(tn_rule *r) {
   return TN_OK;
 }
 
+/* Outside of an image without elements there are zeros, but no border and nothing to reflect. */
+static tn_status grid_demand_pixels(tn_rule *r) {
+  tn_symtab *const t = r->syms;
+  const tn_type *const x = r->in[0];
+  if (tn_rule_str_is(r, "padding_mode", "zeros")) return TN_OK;
+  const tn_sym nothing = tn_sym_eq(t, tn_type_count(t, &r->out[0]), tn_sym_int(t, 0));
+  for (int i = 2; i < x->rank; i++)
+    TN_TRY(tn_rule_demand(r, tn_sym_or(t, tn_sym_le(t, tn_sym_int(t, 1), x->dims[i]), nothing),
+                          "dim %d of the input, %s, has no element to pad with", i, tn_sym_text(t, x->dims[i])));
+  return TN_OK;
+}
+
 static tn_status grid_sample_shape(tn_rule *r) {
   for (int i = 0; i < 2; i++) TN_TRY(tn_rule_need_rank(r, i, 3, TN_MAX_RANK));
   if (!tn_rule_has_rank(r, 0) || !tn_rule_has_rank(r, 1)) return TN_OK;
@@ -25,7 +37,7 @@ static tn_status grid_sample_shape(tn_rule *r) {
   dims[1] = x->dims[1];
   for (int i = 2; i < x->rank; i++) dims[i] = grid->dims[i - 1];
   tn_rule_set(r, 0, x->rank, dims);
-  return TN_OK;
+  return grid_demand_pixels(r);
 }
 
 static double grid_fold(double x, double lo, double hi) {

@@ -23,7 +23,7 @@ static void symbolize_set_source(tn_graph *g, uint32_t symbol, tn_source_kind ki
 
 static tn_sym symbolize_new(tn_graph *g, const tn_value *v, int j) {
   const char *stem = tn_arena_printf(&g->ctx->arena, "%s_d%d", v->name, j);
-  tn_symbol *s = tn_sym_fresh_symbol(g->syms, stem);
+  tn_symbol *s = tn_sym_awaited_symbol(g->syms, stem);
   s->source = TN_SOURCE_DIM;
   s->value = v->id;
   s->index = j;
@@ -181,7 +181,7 @@ static void symbolize_content(tn_graph *g, tn_value *v) {
   if (!symbolize_may_have_content(&type, &n)) return;
   tn_elem *elems = TN_NEW_ARRAY(&g->ctx->arena, tn_elem, n + 1);
   for (int64_t k = 0; k < n; k++) {
-    tn_symbol *s = tn_sym_fresh_symbol(g->syms, tn_arena_printf(&g->ctx->arena, "%s_e%lld", v->name, (long long)k));
+    tn_symbol *s = tn_sym_awaited_symbol(g->syms, tn_arena_printf(&g->ctx->arena, "%s_e%lld", v->name, (long long)k));
     s->source = TN_SOURCE_ELEM;
     s->value = v->id;
     s->index = k;

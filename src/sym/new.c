@@ -195,6 +195,13 @@ tn_symbol *tn_sym_fresh_symbol(tn_symtab *t, const char *stem) {
   return tn_sym_add_symbol(t, name);
 }
 
+tn_symbol *tn_sym_awaited_symbol(tn_symtab *t, const char *stem) {
+  tn_symbol *const s = tn_sym_find_symbol(t, stem);
+  if (!s || !s->is_awaited) return tn_sym_fresh_symbol(t, stem);
+  s->is_awaited = false;
+  return s;
+}
+
 uint32_t tn_sym_n_symbols(const tn_symtab *t) { return (uint32_t)t->symbols.n; }
 
 /* The caller may narrow the facts through the pointer, so what was derived from them is derived again. */

@@ -69,15 +69,17 @@ typedef struct tn_symbol {
   tn_sym definition;
   int64_t min, max, multiple_of; /* facts: min <= s <= max, multiple_of divides s (>= 1) */
   tn_sym at_most;                /* s <= at_most, or NULL: how much data may decide; only for people to read */
+  bool is_awaited;               /* an assumption speaks of it before it is there: see tn_sym_awaited_symbol */
 } tn_symbol;
 
 typedef struct tn_symtab tn_symtab;
 tn_symtab *tn_symtab_new(tn_ctx *ctx);
 
 /* Symbols. Defaults: [0, INT64_MAX], multiple of 1, no source. */
-tn_symbol *tn_sym_find_symbol(tn_symtab *t, const char *name);  /* NULL when there is none */
-tn_symbol *tn_sym_add_symbol(tn_symtab *t, const char *name);   /* existing one of that name, or new */
-tn_symbol *tn_sym_fresh_symbol(tn_symtab *t, const char *stem); /* new; "stem", "stem_1", ... whichever is free */
+tn_symbol *tn_sym_find_symbol(tn_symtab *t, const char *name);    /* NULL when there is none */
+tn_symbol *tn_sym_add_symbol(tn_symtab *t, const char *name);     /* existing one of that name, or new */
+tn_symbol *tn_sym_fresh_symbol(tn_symtab *t, const char *stem);   /* new; "stem", "stem_1", ... whichever is free */
+tn_symbol *tn_sym_awaited_symbol(tn_symtab *t, const char *stem); /* the one of that name that is awaited, or new */
 uint32_t tn_sym_n_symbols(const tn_symtab *t);
 /* Valid until the next symbol is added. Facts may be narrowed through it before bounds are asked for again, never
  * widened; keep no pointer for that: what was derived from facts is derived again after this call, not after the write.

@@ -250,6 +250,11 @@ class Tools(unittest.TestCase):
                            (["infer", EXAMPLE, "--assume", "batch < 0"], "option '--assume'")]:
             self.assertIn(f"tenon: error: {EXAMPLE}: {text}: ", tenon(*args, status=3)[1])
 
+    def test_options_of_infer_that_need_others(self):
+        for args, text in [(["--runs", "3"], "--check"), (["--seed", "3"], "--check"), (["--elements"], "--json"),
+                           (["--check", "--elements"], "--check takes neither"), (["--check", "-o", "x.onnx"], "--check takes neither")]:
+            self.assertIn(text, tenon("infer", EXAMPLE, *args, status=2)[1])
+
     def test_infer(self):
         self.assertIn("tokens: i64[batch,length]", tenon("infer", EXAMPLE)[0])
         values = json.loads(tenon("infer", EXAMPLE, "--json")[0])["values"]

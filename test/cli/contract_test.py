@@ -346,6 +346,18 @@ def test_assumed(folder):
     assert "'S == 3, S == 4'" in tenon("contract", path, "--assume", "S == 3, S == 4", status=3)[1]
 
 
+def test_assumed_of_made_names(folder):
+    """Sizes that the model does not name can be assumed too, and a name that it has nowhere is told."""
+    path = save(folder, "unnamed", [helper.make_node("NonZero", ["x"], ["z"], name="find"), helper.make_node("Cast", ["z"], ["y"], to=1)],
+                [("x", [None, 4])], ["y"])
+    said, warned = tenon("infer", path, "--json", "--assume", "x_d0 % 8 == 0, z_d1 <= 5")
+    facts = json.loads(said)["symbols"]
+    assert facts["x_d0"]["multiple_of"] == 8 and facts["z_d1"]["max"] == 5 and len(facts) == 2 and warned == "", (facts, warned)
+    run = lambda fill: tenon("run", path, "--assume", "z_d1 <= 5", "--input", f"x={fill}:2x4", status=0 if fill == "zeros" else 5)
+    assert "f32[2,0]" in run("zeros")[0] and "'z' dim 1 is 8, but z_d1 must be at most 5" in run("random")[1]
+    assert "'--assume': no size of the model is called 'x_d1'" in tenon("infer", path, "--assume", "x_d1 <= 5")[1]
+
+
 def node_flops(path, *dims):
     out = json.loads(tenon("cost", path, "--dim", ",".join(dims), "--json")[0])
     return {n["node"]: n["flops"]["value"] for n in out["nodes"]}, out["flops"]["value"]

@@ -157,6 +157,7 @@ failure(("Resize",), "Cannot scale 0", "nothing, under a policy that keeps the r
 failure(("ConvTranspose",), "output_padding", "padding of the output that ONNX Runtime does not take")
 failure(("Attention",), "inconsistent (q_|total_)sequence_length|must be greater than 0", "a mask that broadcasts; sequences of nothing")
 failure(("AffineGrid", "Col2Im"), "must be positive", "images of nothing")
+failure(("GridSample",), "must be non-empty for sampling", "zeros, around an image of nothing")
 failure(("DFT",), "signal dimension must be greater than zero", "zeros appended to a signal of nothing")
 failure(("DeformConv",), "must be positive", "weights of nothing")
 failure(("TfIdfVectorizer",), "with B > 0", "a batch of nothing")

@@ -32,6 +32,15 @@ def test_broadcast_against_a_shape_vector():
     expect("x: i64[s,t,1]; y: f32[a,b,c]", "%n = shape(%y)\n%o = add(%x, %n)", n="[3]", o="[s, t, 3]")
 
 
+def test_grid_sample_pads_with_elements_that_are_there():
+    expect("x: f32[N,3,H,4]; g: f32[N,5,6,2]", "%o = grid_sample(%x, %g)", o="[N, 3, 5, 6]")
+    expect("x: f32[N,3,H,4]; g: f32[N,5,6,2]", '%o = grid_sample(%x, %g) {padding_mode = "border"}', o="[N, 3, 5, 6]",
+           checks=["N == 0 or 1 <= H"])
+    expect("x: f32[N,3,H,4]; g: f32[N,0,6,2]", '%o = grid_sample(%x, %g) {padding_mode = "border"}', o="[N, 3, 0, 6]")
+    refused("x: f32[1,3,0,4]; g: f32[1,5,6,2]", '%o = grid_sample(%x, %g) {padding_mode = "reflection"} at "look" "GridSample"',
+            "node 'look'", "dim 2 of the input, 0, has no element to pad with")
+
+
 def test_where_joins_three_shapes():
     expect("c: bool[]; x: f32[a,b]; y: f32[a,b]", "%o = where(%c, %x, %y)", o="[a, b]")
     expect("c: bool[]; x: f32[a,b]; y: f32[c,d]", "%o = where(%c, %x, %y)", o="[bcast(a, c), bcast(b, d)]",
