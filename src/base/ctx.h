@@ -23,9 +23,8 @@ typedef struct tn_diag {
 
 typedef struct tn_ctx {
   tn_arena arena;
-  tn_arena pass; /* side tables of the running pass; emptied by the pass manager */
-  tn_arena
-      source; /* what only says how a file was written; emptied once the graph is built, if nobody writes it back */
+  tn_arena pass;   /* side tables of the running pass; emptied by the pass manager */
+  tn_arena source; /* how the model's file was written; emptied once the graph is built, if it is not written back */
   tn_intern names;
   tn_knobs knobs;
   const char *file;        /* name of the model in messages; may be NULL */

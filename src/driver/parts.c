@@ -86,13 +86,7 @@ tn_status tn_parts_create(const char *path, const tn_tool_split_options *o, tn_p
   *out = NULL;
   if (!p) return tn_report_failure(out_report, TN_OOM, "out of memory");
   memset(p, 0, sizeof *p);
-  const tn_compile_request q = {.allocator = a,
-                                .path = path,
-                                .options = o->compile,
-                                .stop_after = "infer",
-                                .max_edits = -1,
-                                .keeps_model = true,
-                                .gear = o->gear};
+  const tn_compile_request q = tn_split_request(path, o);
   p->o = o;
   tn_status status = tn_compilation_run(&p->c, &q);
   if (status == TN_OK) status = tn_ctx_run(&p->c.ctx, parts_inside, p);

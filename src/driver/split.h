@@ -5,7 +5,9 @@
 #include "driver/tool.h"
 #include "ir/part.h"
 
-/* split_tool.c. The plan that options ask for, over the graph of a compilation that stopped after inference. */
+/* split_tool.c. A compilation of the model at `path` that stops after inference, with the model to be written back; and
+ * the plan that options ask for, over its graph. */
+tn_compile_request tn_split_request(const char *path, const tn_tool_split_options *o);
 TN_MUST_CHECK tn_status tn_split_by_options(tn_compilation *c, const tn_tool_split_options *o, tn_partition_set **out);
 /* `before`, then z as a JSON string. */
 void tn_split_json_text(tn_text *t, const char *before, const char *z);

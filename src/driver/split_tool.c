@@ -307,6 +307,16 @@ static tn_status split_make(split_tool *s, const tn_compilation *c, tn_partition
   return tn_split_verify(*out);
 }
 
+tn_compile_request tn_split_request(const char *path, const tn_tool_split_options *o) {
+  return (tn_compile_request){.allocator = tn_allocator_system(),
+                              .path = path,
+                              .options = o->compile,
+                              .stop_after = "infer",
+                              .max_edits = -1,
+                              .keeps_model = true,
+                              .gear = o->gear};
+}
+
 tn_status tn_split_by_options(tn_compilation *c, const tn_tool_split_options *o, tn_partition_set **out) {
   split_tool s = {.o = o, .ctx = &c->ctx};
   return split_make(&s, c, out);
@@ -343,13 +353,7 @@ tn_status tn_tool_split(const char *path, const tn_tool_split_options *o, tn_blo
   if (o->size != sizeof *o)
     return tn_report_failure(out_report, TN_INVALID, "tn_tool_split_options.size is %zu, expected %zu", o->size,
                              sizeof *o);
-  const tn_compile_request q = {.allocator = tn_allocator_system(),
-                                .path = path,
-                                .options = o->compile,
-                                .stop_after = "infer",
-                                .max_edits = -1,
-                                .keeps_model = true,
-                                .gear = o->gear};
+  const tn_compile_request q = tn_split_request(path, o);
   split_tool s = {.o = o, .out = out};
   return tn_tool_finish(&c, tn_compilation_run(&c, &q), split_inside, &s, out_report);
 }
