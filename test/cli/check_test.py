@@ -118,7 +118,7 @@ def test_sizes_by_contents(folder):
         [info("x", TensorProto.FLOAT, []), info("sizes", TensorProto.INT64, [12])], [info("y", TensorProto.FLOAT, None)]))
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
     assert "0 differ" in tenon("infer", path, "--check", "--runs", "10")[0]
-    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before < 2
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before < 10  # 0.03
 
 
 def test_oracle(folder):

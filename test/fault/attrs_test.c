@@ -5,7 +5,7 @@
 
 #include "test.h"
 
-enum { ATTRS_ROUNDS = 40, ATTRS_SECONDS = 20 };
+enum { ATTRS_ROUNDS = 40, ATTRS_SECONDS = 60 };
 
 static const char *attrs_now;
 static int attrs_round;

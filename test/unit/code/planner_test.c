@@ -3,9 +3,9 @@
 #include "code/planner.h"
 
 #include <stdlib.h>
+#include <time.h>
 
 #include "base/rng.h"
-#include "base/thread.h"
 #include "test.h"
 
 typedef struct workspace {
@@ -142,9 +142,9 @@ TEST(many_buffers_in_linear_time) {
   }
   size_t peak = 0, live = 0;
   CHECK(workspace_plan(&w, N, &peak, &live));
-  const int64_t begin = tn_now_ns();
+  const clock_t before = clock();
   CHECK(tn_plan_offsets(&w.planner, w.b, N, w.by_first, w.by_last, &peak, &live));
-  CHECK(tn_now_ns() - begin < INT64_C(2000000000)); /* quadratic would take minutes */
+  CHECK(clock() - before < 20 * CLOCKS_PER_SEC); /* linear takes a tenth of a second, quadratic minutes */
   CHECK(peak >= live && (double)peak < 1.2 * (double)live);
   workspace_drop(&w);
 }
