@@ -9,7 +9,6 @@
 #include "pass/cost.h"
 
 #define COST_MOST (INT64_C(1) << 40) /* the largest size tried for --vary */
-enum { COST_NEAR = 100000 };         /* smaller ones tried for a valid one */
 
 typedef struct cost_row {
   const tn_node *node;
@@ -20,6 +19,11 @@ typedef struct cost_sum {
   tn_sym flops, bytes;
 } cost_sum;
 
+typedef struct cost_largest { /* numbers of --vary */
+  bool fits, is_valid;        /* is there such a number? */
+  int64_t most, valid;        /* the largest that fits; of these, the largest valid one */
+} cost_largest;
+
 typedef struct cost {
   tn_graph *graph;
   tn_ctx *ctx;
@@ -29,7 +33,8 @@ typedef struct cost {
   bool json, whole; /* whole: long formulas too */
   tn_blob *out;
   TN_VEC(cost_row) rows;
-  TN_VEC(tn_sym) live; /* sums of live bytes of which none is known to be below another */
+  TN_VEC(tn_sym) demands; /* of a number of --vary */
+  TN_VEC(tn_sym) live;    /* sums of live bytes of which none is known to be below another */
   int64_t parameters, parameter_bytes;
   cost_sum *sums; /* by region: of all that is in it, run once */
   bool unknown_rounds;
@@ -174,64 +179,104 @@ static tn_sym cost_peak(cost *c) {
 
 static bool cost_value(cost *c, tn_sym e, int64_t *out) { return tn_cost_value(&c->sizes, e, out); }
 
-/* The largest number of `vary` up to `most` that the contract allows, with the other sizes as given; -1: none near. */
-static int64_t cost_valid(cost *c, tn_sym var, int64_t most) {
-  tn_binding b;
-  tn_binding_init(&b, c->graph, false);
-  for (size_t i = 0; i < b.inputs.n; i++) b.value[b.inputs.at[i]] = c->sizes.value[b.inputs.at[i]];
-  for (int64_t v = most; v >= 0 && v > most - COST_NEAR; v--) {
-    b.value[var->k] = v;
-    bool may = true;
-    for (size_t i = 0; i < b.inputs.n && may; i++)
-      may = c->sizes.given[b.inputs.at[i]] && tn_binding_may_be(&b, b.inputs.at[i], b.value[b.inputs.at[i]]);
-    if (may && tn_binding_all_hold(&b)) return v;
-  }
-  return -1;
+/* Do live bytes and parameters fit? */
+static void cost_add_fits(cost *c) {
+  tn_arena *const a = &c->ctx->arena;
+  const tn_sym room = cost_int(c, c->max_memory);
+  tn_vec_push(a, &c->demands, tn_sym_le(c->syms, cost_int(c, c->parameter_bytes), room));
+  for (size_t i = 0; i < c->live.n; i++)
+    tn_vec_push(a, &c->demands, tn_sym_le(c->syms, tn_sym_addi(c->syms, c->live.at[i], c->parameter_bytes), room));
 }
 
-/* A number of `vary` whose live bytes and parameters fit while those of the next do not: the largest, since they grow
- * with the sizes. -1: none fits. */
-static tn_status cost_solve(cost *c, int64_t *out, int64_t *out_valid) {
+static tn_sym cost_given(void *arg, uint32_t symbol) {
+  const cost *const c = arg;
+  return c->sizes.given[symbol] ? cost_int(c, c->sizes.value[symbol]) : NULL;
+}
+
+/* The multiples of m from the last one before lo on. */
+static void cost_multiples(const cost *c, int64_t m, int64_t lo, tn_sym_set *out) {
+  bool *const has = TN_NEW_ARRAY(&c->ctx->arena, bool, m);
+  int64_t past;
+  has[0] = true;
+  if (tn_mod_i64(lo, m, &past)) *out = (tn_sym_set){.lo = lo - past, .from = lo - past, .period = m, .has = has};
+}
+
+/* The contract's conditions, and what they leave of `vary`, as far as they speak of it alone at the given sizes. */
+static void cost_add_valid(cost *c, tn_sym_question *q, tn_sym_set *set) {
+  tn_arena *const a = &c->ctx->arena;
+  tn_binding b;
+  tn_binding_init(&b, c->graph, false);
+  const size_t n = b.conditions.n;
+  tn_sym *const alone = TN_NEW_ARRAY(a, tn_sym, n + 1);
+  bool *const solved = TN_NEW_ARRAY(a, bool, n + 1), *const implied = TN_NEW_ARRAY(a, bool, n + 1);
+  const int64_t m = tn_sym_symbol(c->syms, (uint32_t)q->var->k)->multiple_of;
+  for (size_t i = 0; i < n; i++) {
+    tn_vec_push(a, &c->demands, b.conditions.at[i]);
+    alone[i] = tn_sym_substitute(c->syms, b.conditions.at[i], cost_given, c);
+  }
+  q->set = set;
+  if (tn_sym_solve(c->syms, a, q->var, alone, n, solved, implied, set) > 0) return;
+  cost_multiples(c, m, q->lo, set);
+}
+
+static tn_status cost_ask(cost *c, tn_sym_question *q, const char *what, bool *is_found) {
+  const tn_loc loc = {.kind = "option", .name = "--vary"};
+  q->conditions = c->demands.at;
+  q->n = c->demands.n;
+  const tn_status s = tn_sym_largest(c->syms, q);
+  *is_found = s == TN_OK;
+  if (s == TN_INVALID)
+    return tn_fail(c->ctx, s, loc, "--dim must give '%s' too", tn_sym_symbol(c->syms, q->missing)->name);
+  if (s == TN_LIMIT)
+    return tn_fail(c->ctx, s, loc, "none above %lld %s; looking further takes too long", (long long)q->found, what);
+  return TN_OK;
+}
+
+static tn_status cost_solve(cost *c, cost_largest *out) {
   const tn_loc loc = {.kind = "option", .name = "--vary"};
   const tn_symbol *const symbol = tn_sym_find_symbol(c->syms, c->vary);
   if (!symbol) return tn_fail(c->ctx, TN_INVALID, loc, "the model has no symbol '%s'", c->vary);
-  const tn_sym var = symbol->var;
-  const tn_sym peak = tn_sym_addi(c->syms, cost_peak(c), c->parameter_bytes);
-  int64_t lo = -1, hi = COST_MOST, bytes;
-  c->sizes.given[var->k] = true;
-  c->sizes.value[var->k] = 1;
-  if (!cost_value(c, peak, &bytes)) return tn_fail(c->ctx, TN_INVALID, loc, "--dim must give the other symbols");
-  while (lo < hi) {
-    const int64_t mid = lo + (hi - lo + 1) / 2;
-    c->sizes.value[var->k] = mid;
-    if (cost_value(c, peak, &bytes) && bytes <= c->max_memory)
-      lo = mid;
-    else
-      hi = mid - 1;
-  }
-  *out = lo;
-  *out_valid = cost_valid(c, var, lo);
+  if (c->sizes.given[symbol->var->k]) return tn_fail(c->ctx, TN_INVALID, loc, "--dim gives '%s'", c->vary);
+  tn_sym_set set;
+  tn_sym_question q = {.var = symbol->var,
+                       .env = tn_cost_env,
+                       .arg = &c->sizes,
+                       .lo = symbol->min > -COST_MOST ? symbol->min : -COST_MOST,
+                       .hi = symbol->max < COST_MOST ? symbol->max : COST_MOST};
+  cost_add_fits(c);
+  TN_TRY(cost_ask(c, &q, "fits", &out->fits));
+  out->most = q.found;
+  if (!out->fits) return TN_OK;
+  q.hi = q.found;
+  cost_add_valid(c, &q, &set);
+  TN_TRY(cost_ask(c, &q, "is valid", &out->is_valid));
+  out->valid = q.found;
   return TN_OK;
 }
 
 /* Printing. */
 
-static void cost_put_largest(const cost *c, tn_text *t, int64_t most, int64_t valid) {
+static void cost_put_number(tn_text *t, const char *name, bool has, int64_t v) {
+  tn_text_printf(t, has ? ",\n \"%s\": %lld" : ",\n \"%s\": null", name, (long long)v);
+}
+
+static void cost_put_largest(const cost *c, tn_text *t, const cost_largest *l) {
   if (c->json) {
-    tn_text_printf(t, most < 0 ? ",\n \"largest\": null" : ",\n \"largest\": %lld", (long long)most);
-    tn_text_printf(t, valid < 0 ? ",\n \"largest_valid\": null" : ",\n \"largest_valid\": %lld", (long long)valid);
+    cost_put_number(t, "largest", l->fits, l->most);
+    cost_put_number(t, "largest_valid", l->is_valid, l->valid);
     return;
   }
-  if (most < 0) {
+  if (!l->fits) {
     tn_text_printf(t, "no %s has live bytes and parameters that fit %lld bytes\n", c->vary, (long long)c->max_memory);
     return;
   }
   tn_text_printf(t, "largest %s whose live bytes and parameters fit %lld bytes: %lld%s\n", c->vary,
-                 (long long)c->max_memory, (long long)most, most == COST_MOST ? " (no larger one was tried)" : "");
-  if (valid < 0)
-    tn_text_addz(t, "none near it is valid with the other sizes (see tenon contract)\n");
-  else if (valid < most)
-    tn_text_printf(t, "largest of those that is valid (see tenon contract): %lld\n", (long long)valid);
+                 (long long)c->max_memory, (long long)l->most,
+                 l->most == COST_MOST ? " (no larger one was tried)" : "");
+  if (!l->is_valid)
+    tn_text_addz(t, "none of those is valid with the other sizes (see tenon contract)\n");
+  else if (l->valid < l->most)
+    tn_text_printf(t, "largest of those that is valid (see tenon contract): %lld\n", (long long)l->valid);
 }
 
 /* A formula that nobody reads is told by its kind. */
@@ -338,15 +383,15 @@ static void cost_put_json(cost *c, tn_text *t) {
 
 static tn_status cost_print(cost *c) {
   tn_text t;
-  int64_t most = 0, valid = 0;
+  cost_largest largest = {0};
   tn_text_init(&t, &c->ctx->arena);
   if (c->json)
     cost_put_json(c, &t);
   else
     cost_put_text(c, &t);
   if (c->vary) {
-    TN_TRY(cost_solve(c, &most, &valid));
-    cost_put_largest(c, &t, most, valid);
+    TN_TRY(cost_solve(c, &largest));
+    cost_put_largest(c, &t, &largest);
   }
   if (c->json) tn_text_addz(&t, "\n}\n");
   return tn_blob_copy((tn_str){tn_text_z(&t), t.len}, c->out);
@@ -361,7 +406,7 @@ static tn_status cost_inside(tn_compilation *compilation, void *arg) {
   c->syms = c->graph->syms;
   c->of.syms = c->syms;
   c->sizes = tn_cost_sizes_new(c->syms, &c->ctx->arena);
-  TN_TRY(tn_cost_sizes_read(&c->sizes, c->ctx, c->dims));
+  TN_TRY(tn_cost_sizes_read(&c->sizes, c->graph, c->dims));
   TN_TRY(tn_graph_walk(c->graph, cost_node, c));
   cost_sum_up(c);
   TN_TRY(cost_live(c));

@@ -321,7 +321,7 @@ static tn_status plan_tool_inside(tn_compilation *c, void *arg) {
   TN_TRY(tn_tool_values(c->graph, &p->values));
   plan_tool_list_values(p, c->graph);
   plan_tool_list_buffers(p, c->graph);
-  TN_TRY(tn_cost_sizes_read(&p->sizes, p->ctx, p->dims));
+  TN_TRY(tn_cost_sizes_read(&p->sizes, c->graph, p->dims));
   TN_TRY(plan_tool_region(p, c->graph->main));
   if (p->totals) return TN_OK;
   if (p->svg) TN_TRY(plan_tool_draw(p));

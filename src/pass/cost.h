@@ -25,8 +25,10 @@ typedef struct tn_cost_sizes { /* by number of symbol */
 } tn_cost_sizes;
 
 tn_cost_sizes tn_cost_sizes_new(tn_symtab *syms, tn_arena *a);
-/* "B=8,S=128"; NULL: none. INVALID for what is no size or no symbol of the model. */
-TN_MUST_CHECK tn_status tn_cost_sizes_read(tn_cost_sizes *s, tn_ctx *ctx, const char *dims);
+/* "B=8,S=128"; NULL: none. INVALID for what is no size or no symbol of the model, MISMATCH where a condition on the
+ * graph's inputs refuses the sizes, whatever those are that are not given. */
+TN_MUST_CHECK tn_status tn_cost_sizes_read(tn_cost_sizes *s, tn_graph *g, const char *dims);
 bool tn_cost_value(tn_cost_sizes *s, tn_sym e, int64_t *out); /* false: a symbol is not given, or it has no value */
+bool tn_cost_env(void *arg, uint32_t symbol, int64_t *out);   /* as tn_sym_env wants it; arg are the sizes */
 
 #endif

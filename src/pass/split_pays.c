@@ -8,7 +8,7 @@
 
 tn_status tn_split_work_init(tn_split_work *w, tn_graph *g, const char *dims) {
   *w = (tn_split_work){.cost = {.syms = g->syms}, .sizes = tn_cost_sizes_new(g->syms, &g->ctx->pass)};
-  return tn_cost_sizes_read(&w->sizes, g->ctx, dims);
+  return tn_cost_sizes_read(&w->sizes, g, dims);
 }
 
 int64_t tn_split_work_number(tn_split_work *w, tn_sym e) {

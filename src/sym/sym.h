@@ -180,6 +180,22 @@ bool tn_sym_set_has(const tn_sym_set *set, int64_t number);
 typedef bool (*tn_sym_env)(void *arg, uint32_t symbol, int64_t *out);
 TN_MUST_CHECK tn_status tn_sym_eval(tn_symtab *t, tn_sym e, tn_sym_env env, void *arg, int64_t *out);
 
+/* The largest number of `var` from lo to hi at which conditions hold: all are defined and not 0. Exact whatever they
+ * are; quick where they are orders between what grows with `var`. */
+typedef struct tn_sym_question {
+  tn_sym var;
+  const tn_sym *conditions;
+  size_t n;
+  tn_sym_env env; /* the other symbols, NULL: none */
+  void *arg;
+  const tn_sym_set *set; /* `var` is in it, or NULL */
+  int64_t lo, hi;
+  int64_t found;    /* the number; where work ran out, no larger one will do */
+  uint32_t missing; /* a symbol that env does not give */
+} tn_sym_question;
+/* OK; MISMATCH: there is none; LIMIT: too much work, see `found`; INVALID: see `missing`. Records no diagnostic. */
+TN_MUST_CHECK tn_status tn_sym_largest(tn_symtab *t, tn_sym_question *q);
+
 /* What is nested deeper than 200 or larger than 65,536 nodes prints `?` there, which does not parse: see
  * tn_sym_bound_size.
  * Text: integers, names ("..." when no identifier), + - * // %, min max ceildiv bcast f32scale select, comparisons,

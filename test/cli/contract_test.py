@@ -297,43 +297,97 @@ def test_cost(folder):
     assert "go together" in tenon("cost", path, "--vary", "B", status=2)[1]
 
 
-def fits(path, symbol, room, *dims):
-    """The number found fits, by evaluation, and the next one does not."""
-    args = ["--dim", ",".join(dims)] if dims else []
-    most = json.loads(tenon("cost", path, *args, "--vary", symbol, "--max-memory", str(room), "--json")[0])["largest"]
-    for n, want in ((most, True), (most + 1, False)):
-        at = ",".join([*dims, "%s=%d" % (symbol, n)])
-        out = json.loads(tenon("cost", path, "--dim", at, "--json")[0])
-        needs = out["live_bytes"]["value"] + out["parameter_bytes"]
-        assert (needs <= room) == want, (symbol, most, n, needs, room)
-    return most
+def largest(path, symbol, room, takes=lambda n: True, reach=2, **sizes):
+    """The largest number that fits, and the largest of those that is valid: the formula says so for the number, the
+    next ones and, down to the valid one, for each number between."""
+    args = ["--vary", symbol, "--max-memory", str(room), "--json"]
+    if sizes:
+        args += ["--dim", ",".join("%s=%d" % d for d in sizes.items())]
+    out = json.loads(tenon("cost", path, *args)[0])
+    formula = out["live_bytes"]["formula"]
+
+    def strict(*sizes):
+        assert len({s for s in sizes if s != 1}) < 2
+        return bcast(*sizes)
+
+    def fits(n):
+        try:
+            return eval(formula, {"__builtins__": {}, "min": min, "max": max, "bcast": strict},
+                        {**sizes, symbol: n}) + out["parameter_bytes"] <= room
+        except AssertionError:
+            return False
+
+    most, valid = out["largest"], out["largest_valid"]
+    assert most is None or fits(most)
+    assert not any(fits((most or 0) + k) for k in range(1, reach))
+    want = next((n for n in range(most or 0, -1, -1) if takes(n) and fits(n)), None)
+    assert valid == (None if most is None else want), (symbol, sizes, room, most, valid, want)
+    return most, valid
 
 
 def test_largest(folder):
     path = u_net(folder, 2)
+    takes = lambda n: n > 0 and u_net_takes(n, 2, 2, True, 0)
     for room in (10**5, 10**6, 2**20, 2**30):
-        assert fits(path, "H", room, "B=1", "W=33") > 0
-        assert fits(path, "B", room, "H=20", "W=20") > 0
+        most, valid = largest(path, "H", room, takes, 500, B=1, W=32)
+        assert 0 < valid <= most
+        largest(path, "B", room, H=20, W=20)
     nodes = [helper.make_node("Transpose", ["x"], ["t"], perm=[1, 0]), helper.make_node("MatMul", ["x", "t"], ["s"]),
              helper.make_node("MatMul", ["s", "x"], ["y"])]
     path = save(folder, "gram", nodes, [("x", ["S", 64])], ["y"])
     for room in (2**20, 2**23, 12345678):
-        fits(path, "S", room)
+        most, valid = largest(path, "S", room, reach=500)
+        assert most == valid
 
 
 def test_largest_valid(folder):
-    """Of the sizes that fit, one that the contract allows; none where nothing fits, or the other sizes break it."""
+    """Of the sizes that fit, the largest that the contract allows, however far below; none where nothing fits."""
+    for levels, by, ceil, crop in ((2, 2, False, 0), (3, 3, True, 0), (2, 2, True, 1), (1, 3, False, 0)):
+        path = u_net(folder, levels, by, ceil, crop)
+        takes = lambda n: n > 0 and u_net_takes(n, levels, by, ceil, crop)
+        w = next(n for n in range(20, 200) if takes(n))
+        for room in (10**5, 10**6):
+            largest(path, "H", room, takes, B=1, W=w)
+        assert largest(path, "H", 10, takes, B=1, W=w) == (None, None)
     path = u_net(folder, 2, ceil=False)
-    def largest(room, *dims):
-        out = json.loads(tenon("cost", path, "--dim", ",".join(dims), "--vary", "H", "--max-memory", str(room), "--json")[0])
-        return out["largest"], out["largest_valid"]
-    most, valid = largest(10**5, "B=1", "W=32")
-    assert most % 4 and valid == most // 4 * 4, (most, valid)
-    assert largest(10, "B=1", "W=32") == (None, None)
-    most, valid = largest(10**5, "B=1", "W=33")
-    assert most > 0 and valid is None
     assert "no H has" in tenon("cost", path, "--dim", "B=1,W=32", "--vary", "H", "--max-memory", "10")[0]
     assert "'H' is given twice" in tenon("cost", path, "--dim", "H=8,H=9", status=3)[1]
+    assert "--dim gives 'H'" in tenon("cost", path, "--dim", "H=8", "--vary", "H", "--max-memory", "1GiB", status=3)[1]
+    assert "must give 'W' too" in tenon("cost", path, "--dim", "B=8", "--vary", "H", "--max-memory", "1GiB", status=3)[1]
+    # one valid number, far below the largest that fits; multiples that the user assumed; more than a symbol may be
+    nodes = [helper.make_node("Concat", ["x", "x", "x"], ["c"], axis=0), helper.make_node("Add", ["c", "y"], ["z"])]
+    path = save(folder, "far", nodes, [("x", ["N"]), ("y", ["M"])], ["z"])
+    most, valid = largest(path, "N", 2**20, lambda n: n == 10, M=30)
+    assert most > 10**4 and valid == 10
+    most, valid = largest(path, "M", 2**20, lambda n: n in (1, 30), N=10)
+    assert most > 10**4 and valid == 30
+    out = tenon("cost", path, "--assume", "N % 7 == 0, N <= 1000", "--vary", "N", "--max-memory", "1GiB", "--dim", "M=1")[0]
+    assert "fit 1073741824 bytes: 994\n" in out and "that is valid" not in out, out
+    out = tenon("cost", path, "--assume", "N % 7 == 0", "--vary", "N", "--max-memory", "1000", "--dim", "M=1")[0]
+    assert "fit 1000 bytes: 41\n" in out and "valid (see tenon contract): 35\n" in out, out  # 24*N + 4
+
+
+def test_sizes_refused(folder):
+    """Sizes that break the contract are refused as at a run, with the node, the operands and both numbers."""
+    path = u_net(folder, 2, ceil=False)
+    for extra in ([], ["--json"], ["--vary", "B", "--max-memory", "1GiB"]):
+        out, said = tenon("cost", path, "--dim", "H=32,W=33", *extra, status=5)
+        assert out == "" and "node 'Add_0' (Add): cannot broadcast dim 3: " in said and "W=33" in said, said
+        assert "4*(W//4) with W (W=33, where W % 4 is 1)" in said, said
+    tenon("cost", path, "--dim", "H=32,W=1", status=5)  # nothing of the window is left
+    tenon("cost", path, "--dim", "H=32,W=32")
+    assert "H is 9, but must be at most 8" in tenon("cost", path, "--assume", "H <= 8", "--dim", "H=9", status=5)[1]
+    said = tenon("cost", path, "--assume", "H*W == 64", "--dim", "H=8,W=4", status=5)[1]
+    assert "the assumption H*W == 64 does not hold (H=8, W=4, where H*W is 32)" in said, said
+    assert "W=33" in tenon("dump", path, "--plan", "--dim", "B=1,H=32,W=33", status=5)[1]
+    assert "W=33" in tenon("split", path, "--dim", "W=33", status=5)[1]
+    nodes = [helper.make_node("Add", ["x", "y"], ["z"], name="Sum")]
+    path = save(folder, "two", nodes, [("x", ["N", 2]), ("y", ["M", 2])], ["z"])
+    said = tenon("cost", path, "--dim", "N=3,M=4", status=5)[1]
+    assert "node 'Sum' (Add): cannot broadcast dim 0: N with M (N=3, M=4)" in said, said
+    nodes = [helper.make_node("Concat", ["x", "x"], ["c"], axis=0), helper.make_node("Add", ["c", "y"], ["z"], name="Sum")]
+    said = tenon("cost", save(folder, "twice", nodes, [("x", ["N"]), ("y", ["M"])], ["z"]), "--dim", "N=3,M=4", status=5)[1]
+    assert "node 'Sum' (Add): cannot broadcast dim 0: 2*N with M (N=3, M=4, where 2*N is 6)" in said, said
 
 
 def test_assumed(folder):
