@@ -165,8 +165,8 @@ void tn_k_collapse(int *rank, int64_t *dims, int64_t *const *strides, int n);
  * their bytes). */
 void tn_k_copy(tn_dtype d, void *dst, int64_t di, const void *src, int64_t si, int64_t n);
 
-/* CPU level by feature bits: 1 (SSE2 / portable), 3 (AVX2+FMA), 4 (AVX-512 F, BW, DQ, VL). TENON_CPU=1|3|4 lowers it.
- */
+/* CPU level by feature bits: 1 (SSE2 / portable), 3 (AVX2+FMA), 4 (AVX-512 F, BW, DQ, VL). TENON_CPU=1|3|4 lowers it
+ * (another value is ignored). */
 int tn_cpu_level(void);
 
 #endif

@@ -1,0 +1,11 @@
+# What the processor can do chooses the kernels: the same tests with those of lower levels.
+foreach(level 1 3)
+  tn_python_test(cpu/onnx_v${level} ${PROJECT_SOURCE_DIR}/test/onnx/debian.py)
+  tn_python_test(cpu/det_v${level} ${PROJECT_SOURCE_DIR}/test/model/ppocr_det.py)
+  add_test(NAME cpu/ulp_v${level} COMMAND test_accuracy_ulp)
+  set_tests_properties(cpu/ulp_v${level} PROPERTIES LABELS cpu)
+  tn_timeout(cpu/ulp_v${level} 600)
+  foreach(name onnx det ulp)
+    set_property(TEST cpu/${name}_v${level} APPEND PROPERTY ENVIRONMENT TENON_CPU=${level})
+  endforeach()
+endforeach()
