@@ -9,10 +9,13 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/checked.h"
 #include "base/thread.h"
+
+enum { FILE_PIECES = 64, FILE_WRITE_MAX = 1 << 30 }; /* of one call to write: Linux takes 1024 and 2^31 - 4096 bytes */
 
 static const char *file_error(int number) { return strerror_l(number, newlocale(LC_ALL_MASK, "C", (locale_t)0)); }
 
@@ -225,18 +228,29 @@ tn_status tn_file_own_folder(const char *path, tn_error *err) {
   return TN_OK;
 }
 
+/* The next pieces of what is left of the parts, the first of which is written up to `done`. */
+static int file_pieces(const tn_bytes *parts, size_t n_parts, size_t done, struct iovec out[FILE_PIECES]) {
+  size_t room = FILE_WRITE_MAX;
+  int n = 0;
+  for (size_t k = 0; k < n_parts && n < FILE_PIECES && room; k++, done = 0) {
+    const size_t rest = parts[k].len - done, len = rest < room ? rest : room;
+    out[n++] = (struct iovec){(void *)(uintptr_t)(parts[k].ptr + done), len};
+    room -= len;
+  }
+  return n;
+}
+
 /* 0 or an errno. */
 static int file_write_all(int fd, const tn_bytes *parts, size_t n_parts) {
-  for (size_t k = 0; k < n_parts; k++) {
-    for (size_t done = 0; done < parts[k].len;) {
-      const size_t rest = parts[k].len - done, most = (size_t)1 << 30;
-      const ssize_t n = write(fd, parts[k].ptr + done, rest < most ? rest : most);
-      if (n < 0 && errno == EINTR) continue;
-      if (n <= 0) return n < 0 ? errno : EIO;
-      done += (size_t)n;
-    }
+  struct iovec pieces[FILE_PIECES];
+  for (size_t k = 0, done = 0;;) {
+    for (; k < n_parts && done >= parts[k].len; k++) done -= parts[k].len;
+    if (k == n_parts) return 0;
+    const ssize_t n = writev(fd, pieces, file_pieces(parts + k, n_parts - k, done, pieces));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return n < 0 ? errno : EIO;
+    done += (size_t)n;
   }
-  return 0;
 }
 
 /* A device or pipe is written in place: renaming over it would destroy it. */

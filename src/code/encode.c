@@ -1,4 +1,4 @@
-/* A program as one block of bytes. */
+/* A program as bytes: a head, then the weights, which are not copied but pointed to. */
 #include "base/hash.h"
 #include "code/codec.h"
 
@@ -14,6 +14,12 @@ typedef struct encoder {
   uint32_t count[TN_N_SECTIONS];
   size_t total;
   encode_place *placed; /* of the constant of each value */
+  uint32_t n_embedded;  /* constants in the weights */
+  size_t string_bytes;  /* of those of strings */
+  tn_bytes *parts;      /* one after another the whole program */
+  size_t n_parts;
+  void *memory; /* the parts, the head, constants of strings */
+  size_t memory_bytes;
 } encoder;
 
 /* Table t of the program: its records and their number. */
@@ -67,7 +73,7 @@ static bool encode_const_bytes(const tn_program *p, uint32_t value, size_t *out)
 
 /* Gives every constant its place in the weights or in a file. */
 static bool encode_places(encoder *e) {
-  size_t at = 0, bytes;
+  size_t at = 0, bytes; /* the sum of string_bytes is at most `at` */
   uint32_t hint = 0;
   for (uint32_t i = 0; i < e->p->n_values; i++) {
     e->placed[i] = (encode_place){0, at};
@@ -80,33 +86,47 @@ static bool encode_places(encoder *e) {
     }
     if (!encode_const_bytes(e->p, i, &bytes) || !tn_add_size(at, bytes, &at) || !tn_align_size(at, TN_CODEC_ALIGN, &at))
       return false;
+    e->n_embedded++;
+    if (e->p->values[i].dtype == TN_STR) e->string_bytes += bytes;
   }
   e->bytes[TN_SECTION_WEIGHTS] = at;
   return true;
 }
 
-static void encode_strings(uint8_t *weights, uint64_t offset, const tn_str *strings, size_t n) {
-  tn_codec c = {.out = weights + offset};
-  uint64_t at = offset + n * sizeof(tn_str);
+/* The constant whose bytes in the weights begin at `offset`; returns where its bytes end in `out`. */
+static uint8_t *encode_strings(uint8_t *out, uint64_t offset, const tn_str *strings, size_t n) {
+  tn_codec c = {.out = out};
+  uint8_t *text = out + n * sizeof *strings;
   for (size_t i = 0; i < n; i++) {
-    uint64_t len = strings[i].len;
+    uint64_t at = offset + (uint64_t)(text - out), len = strings[i].len;
     tn_codec_u64(&c, &at);
     tn_codec_u64(&c, &len);
-    if (len) memcpy(weights + at, strings[i].ptr, strings[i].len);
-    at += len;
+    if (len) memcpy(text, strings[i].ptr, strings[i].len);
+    text += len;
   }
+  return text;
 }
 
-static void encode_weights(const encoder *e, uint8_t *weights) {
+static void encode_part(encoder *e, const void *bytes, size_t n) {
+  if (n) e->parts[e->n_parts++] = (tn_bytes){bytes, n};
+}
+
+/* `strings` has room for the constants of strings. */
+static void encode_weights(encoder *e, uint8_t *strings) {
+  static const uint8_t zeros[TN_CODEC_ALIGN];
   for (uint32_t i = 0; i < e->p->n_values; i++) {
     const tn_pvalue *x = &e->p->values[i];
     if (x->store != TN_STORE_CONST || e->placed[i].source || x->bytes == 0) continue;
     const void *data = tn_program_data(e->p, i);
+    size_t bytes = (size_t)x->bytes;
     if (x->dtype == TN_STR) {
-      encode_strings(weights, e->placed[i].offset, data, (size_t)(x->bytes / sizeof(tn_str)));
-    } else {
-      memcpy(weights + e->placed[i].offset, data, (size_t)x->bytes);
+      uint8_t *const end = encode_strings(strings, e->placed[i].offset, data, bytes / sizeof(tn_str));
+      data = strings;
+      bytes = (size_t)(end - strings);
+      strings = end;
     }
+    encode_part(e, data, bytes);
+    encode_part(e, zeros, (TN_CODEC_ALIGN - bytes % TN_CODEC_ALIGN) % TN_CODEC_ALIGN);
   }
 }
 
@@ -142,30 +162,63 @@ static void encode_header(const encoder *e, uint8_t *out) {
   tn_codec_u64(&c, &hash);
 }
 
-static tn_status encode_all(encoder *e, tn_allocator allocator, tn_bytes *out, tn_error *err) {
+/* Memory for the parts, and behind them the head (returned) and the constants of strings. */
+static uint8_t *encode_memory(encoder *e, tn_allocator allocator) {
+  const size_t head = e->offset[TN_SECTION_WEIGHTS];
+  size_t n_parts, bytes;
+  if (!tn_mul_size(e->n_embedded, 2, &n_parts) || !tn_mul_size(n_parts + 1, sizeof *e->parts, &bytes) ||
+      !tn_add_size(bytes, head, &e->memory_bytes) || !tn_add_size(e->memory_bytes, e->string_bytes, &e->memory_bytes))
+    return NULL;
+  e->parts = e->memory = tn_alloc(allocator, e->memory_bytes);
+  if (!e->memory) return NULL;
+  return memset((uint8_t *)e->memory + bytes, 0, head);
+}
+
+static tn_status encode_all(encoder *e, tn_allocator allocator, tn_error *err) {
   tn_codec c = {0};
   if (!encode_places(e)) return tn_error_set(err, TN_LIMIT, "the program is too large");
   encode_tables(e, &c, NULL);
   e->bytes[TN_SECTION_TEXT] = c.text_at;
   if (!encode_layout(e)) return tn_error_set(err, TN_LIMIT, "the program is too large");
-  uint8_t *bytes = tn_alloc(allocator, e->total);
-  if (!bytes) return tn_error_set(err, TN_OOM, "no memory for a program of %zu bytes", e->total);
-  memset(bytes, 0, e->total);
-  c = (tn_codec){.text_out = bytes + e->offset[TN_SECTION_TEXT]};
-  encode_tables(e, &c, bytes);
-  encode_weights(e, bytes + e->offset[TN_SECTION_WEIGHTS]);
-  encode_header(e, bytes);
-  *out = (tn_bytes){bytes, e->total};
+  uint8_t *const head = encode_memory(e, allocator);
+  if (!head) return tn_error_set(err, TN_OOM, "no memory to write a program");
+  c = (tn_codec){.text_out = head + e->offset[TN_SECTION_TEXT]};
+  encode_tables(e, &c, head);
+  encode_header(e, head);
+  encode_part(e, head, e->offset[TN_SECTION_WEIGHTS]);
+  encode_weights(e, head + e->offset[TN_SECTION_WEIGHTS]);
   return TN_OK;
 }
+
+/* On success the caller ends with encode_drop. */
+static tn_status encode_begin(encoder *e, tn_allocator allocator, tn_error *err) {
+  const size_t placed_bytes = (size_t)e->p->n_values * sizeof *e->placed;
+  e->placed = tn_alloc(allocator, placed_bytes);
+  if (!e->placed) return tn_error_set(err, TN_OOM, "no memory to write a program");
+  const tn_status status = encode_all(e, allocator, err);
+  tn_free(allocator, e->placed, placed_bytes);
+  return status;
+}
+
+static void encode_drop(encoder *e, tn_allocator allocator) { tn_free(allocator, e->memory, e->memory_bytes); }
 
 tn_status tn_program_encode(const tn_program *p, tn_allocator allocator, const tn_psource *sources, tn_bytes *out,
                             tn_error *err) {
   encoder e = {.p = p, .sources = sources};
-  const size_t placed_bytes = (size_t)p->n_values * sizeof *e.placed;
-  e.placed = tn_alloc(allocator, placed_bytes);
-  if (!e.placed) return tn_error_set(err, TN_OOM, "no memory to write a program");
-  const tn_status status = encode_all(&e, allocator, out, err);
-  tn_free(allocator, e.placed, placed_bytes);
+  TN_TRY(encode_begin(&e, allocator, err));
+  uint8_t *const bytes = tn_alloc(allocator, e.total);
+  *out = (tn_bytes){bytes, e.total};
+  for (size_t i = 0, at = 0; bytes && i < e.n_parts; at += e.parts[i++].len)
+    memcpy(bytes + at, e.parts[i].ptr, e.parts[i].len);
+  encode_drop(&e, allocator);
+  return bytes ? TN_OK : tn_error_set(err, TN_OOM, "no memory for a program of %zu bytes", e.total);
+}
+
+tn_status tn_program_write(const tn_program *p, tn_allocator allocator, const tn_psource *sources, const char *path,
+                           tn_error *err) {
+  encoder e = {.p = p, .sources = sources};
+  TN_TRY(encode_begin(&e, allocator, err));
+  const tn_status status = tn_file_write(path, e.parts, e.n_parts, err);
+  encode_drop(&e, allocator);
   return status;
 }

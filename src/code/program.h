@@ -266,6 +266,9 @@ TN_MUST_CHECK tn_status tn_program_verify(const tn_program *p, tn_error *err);
  * written but said where it is; NULL: everything is written. */
 TN_MUST_CHECK tn_status tn_program_encode(const tn_program *p, tn_allocator allocator, const tn_psource *sources,
                                           tn_bytes *out, tn_error *err);
+/* The same bytes into a file, without a copy of the weights. */
+TN_MUST_CHECK tn_status tn_program_write(const tn_program *p, tn_allocator allocator, const tn_psource *sources,
+                                         const char *path, tn_error *err);
 /* Untrusted bytes to a verified program, which uses them in place; takes over `file` on success (may be NULL: bytes
  * must then outlive the program). Sources are opened in `folder` and must have their hashes; NULL: there may be none.
  * IO, INVALID with the path of a source. */

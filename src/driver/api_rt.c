@@ -140,15 +140,6 @@ tn_status tn_program_load_file(const char *path, tn_program **out, tn_report **o
   return tn_report_error(out_report, &err);
 }
 
-static tn_status program_write(const tn_program *p, const tn_psource *sources, const char *path, tn_error *err) {
-  const tn_allocator a = tn_allocator_system();
-  tn_bytes bytes;
-  TN_TRY(tn_program_encode(p, a, sources, &bytes, err));
-  const tn_status status = tn_file_write(path, &bytes, 1, err);
-  tn_free(a, (void *)(uintptr_t)bytes.ptr, bytes.len);
-  return status;
-}
-
 /* Rows for p->files as a program in `folder` refers to them. */
 static tn_status program_refer(const tn_program *p, const char *folder, tn_pextent *extents, tn_psource *out,
                                tn_error *err) {
@@ -171,15 +162,16 @@ static tn_status program_save_references(const tn_program *p, const char *path, 
   tn_psource *sources = tn_alloc(a, bytes);
   if (!sources) return tn_error_set(err, TN_OOM, "no memory to write a program");
   tn_status status = program_refer(p, folder, (tn_pextent *)(void *)(sources + p->n_files), sources, err);
-  if (status == TN_OK) status = program_write(p, sources, path, err);
+  if (status == TN_OK) status = tn_program_write(p, a, sources, path, err);
   tn_free(a, sources, bytes);
   return status;
 }
 
 tn_status tn_program_save_as(const tn_program *p, const char *path, tn_weights weights, tn_report **out_report) {
   tn_error err = {0};
-  const tn_status status =
-      weights == TN_WEIGHTS_REFERENCE ? program_save_references(p, path, &err) : program_write(p, NULL, path, &err);
+  const tn_status status = weights == TN_WEIGHTS_REFERENCE
+                               ? program_save_references(p, path, &err)
+                               : tn_program_write(p, tn_allocator_system(), NULL, path, &err);
   (void)status; /* it is in err */
   return tn_report_error(out_report, &err);
 }

@@ -152,6 +152,27 @@ TEST(write_parts_and_replace) {
   remove_folder((const char *const[]){"a"}, 1);
 }
 
+TEST(write_many_parts) {
+  if (!make_folder()) return;
+  enum { N = 1000 };
+  static tn_bytes parts[N];
+  static uint8_t big[300000];
+  size_t total = 0;
+  for (size_t i = 0; i < sizeof big; i++) big[i] = (uint8_t)(i % 251);
+  for (size_t i = 0; i < N; i++) parts[i] = (tn_bytes){big, i % 100 == 99 ? sizeof big - i : i % 3};
+  for (size_t i = 0; i < N; i++) total += parts[i].len;
+  tn_error err = {0};
+  tn_file *f;
+  CHECK_EQ_I(tn_file_write(in_folder("a"), parts, N, &err), TN_OK);
+  CHECK_EQ_I(tn_file_map(tn_allocator_system(), in_folder("a"), &f, &err), TN_OK);
+  bool same = CHECK(f && f->bytes.len == total);
+  for (size_t i = 0, at = 0; i < N && same; at += parts[i++].len)
+    same = memcmp(f->bytes.ptr + at, parts[i].ptr, parts[i].len) == 0;
+  CHECK(same);
+  tn_file_close(f);
+  remove_folder((const char *const[]){"a"}, 1);
+}
+
 TEST(write_refusals) {
   if (!make_folder()) return;
   const tn_bytes part = bytes_of("x");

@@ -1,6 +1,8 @@
 /* Programs as files: round trip, damage, lifetimes; and the text form. */
 #include "code/program.h"
 
+#include <unistd.h>
+
 #include "code/build.h"
 #include "test.h"
 
@@ -170,6 +172,41 @@ TEST(every_allocation_may_fail) {
     CHECK_EQ_I(program_probe.live_bytes, 0);
   }
   CHECK(done && k > 3);
+}
+
+/* The file holds what is encoded in memory; the weights are not copied on the way, and no allocation is trusted. */
+TEST(written) {
+  enum { N = 100000 };
+  char path[64];
+  static float data[N];
+  static const tn_str words[2] = {{"alpha", 5}, {"", 0}};
+  (void)snprintf(path, sizeof path, "/tmp/tn_program_%d", (int)getpid());
+  tn_status status = TN_OOM;
+  for (int64_t k = 1; status == TN_OOM && k < 10; k++) {
+    const tn_allocator a = program_allocator();
+    build b;
+    tn_error err = {TN_OK, ""};
+    build_add(&b, a);
+    build_constant(&b, "words", TN_STR, 1, &b.dim_slots[1], words, sizeof words);
+    build_constant(&b, "long", TN_F32, 1, &b.dim_slots[1], data, sizeof data);
+    build_constant(&b, "more words", TN_STR, 1, &b.dim_slots[1], words, sizeof words);
+    program_probe.fail_at = k;
+    status = tn_program_write(&b.p, a, NULL, path, &err);
+    CHECK(status == TN_OK || status == TN_OOM);
+    CHECK(program_probe.peak_bytes < (int64_t)sizeof data / 10);
+    program_probe.fail_at = 0;
+    tn_bytes bytes;
+    tn_file *f = NULL;
+    if (status == TN_OK && CHECK_EQ_I(tn_program_encode(&b.p, a, NULL, &bytes, &err), TN_OK)) {
+      CHECK_EQ_I(tn_file_map(a, path, &f, &err), TN_OK);
+      CHECK(f && f->bytes.len == bytes.len && memcmp(f->bytes.ptr, bytes.ptr, bytes.len) == 0);
+      tn_file_close(f);
+      free_bytes(a, bytes);
+    }
+    CHECK_EQ_I(program_probe.live_bytes, 0);
+  }
+  CHECK_EQ_I(status, TN_OK);
+  (void)unlink(path);
 }
 
 typedef struct sink {
