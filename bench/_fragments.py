@@ -28,6 +28,7 @@ def bcast(*sizes):
 FUNCTIONS = {"__builtins__": {}, "min": min, "max": max, "bcast": bcast, "ceildiv": lambda a, b: -(-a // b),
              "select": lambda c, a, b: a if c else b,
              "f32scale": lambda a, c: int(np.floor(np.float32(int(a)) * np.float32(c))),
+             "f32ratio": lambda a, n, d: int(np.floor(np.float64(np.float32(n) / np.float32(d) * np.float32(a)) + 0.5)),
              "Min": min, "Max": max, "floor": math.floor, "ceiling": math.ceil, "Abs": abs, "Mod": lambda a, b: a % b}
 
 

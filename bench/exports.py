@@ -54,7 +54,7 @@ def export(name, exporter, path, opset):
 
 
 NAME = re.compile(r'"(?:[^"\\]|\\.)*"|[A-Za-z_][A-Za-z0-9_.]*')
-WORDS = {"min", "max", "ceildiv", "bcast", "f32scale", "select", "and", "or", "not"}
+WORDS = {"min", "max", "ceildiv", "bcast", "f32scale", "f32ratio", "select", "and", "or", "not"}
 
 
 def unresolved(program, path):

@@ -10,6 +10,15 @@ bool tn_f32scale_i64(int64_t a, float c, int64_t *out) {
   return true;
 }
 
+bool tn_f32ratio_i64(int64_t a, int64_t n, int64_t d, int64_t *out) {
+  if (d == 0) return false;
+  const float scale = (float)n / (float)d, product = scale * (float)a;
+  const double v = floor((double)product + 0.5);
+  if (!(v >= -0x1p63 && v < 0x1p63)) return false;
+  *out = (int64_t)v;
+  return true;
+}
+
 bool tn_dims_count(const int64_t *dims, int rank, int64_t *out) {
   int64_t n = 1;
   bool empty = false;

@@ -61,6 +61,9 @@ TN_MUST_CHECK static inline bool tn_mod_i64(int64_t a, int64_t b, int64_t *out) 
 }
 /* floor(float32(a) * c): how Resize turns a size and a float32 scale into a size. False when not an int64. */
 TN_MUST_CHECK bool tn_f32scale_i64(int64_t a, float c, int64_t *out);
+/* float32(a) * (float32(n) / float32(d)) to the nearest integer, halves up: how Resize keeps the ratio of the sides.
+ * False when d is 0, or the result is not an int64. */
+TN_MUST_CHECK bool tn_f32ratio_i64(int64_t a, int64_t n, int64_t d, int64_t *out);
 
 /* Number of elements; the product of no dims is 1, a zero dim gives 0. False on a negative dim or overflow (checked
  * over the non-zero dims, so that 0 x huge is refused like huge). */

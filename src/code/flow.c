@@ -132,7 +132,7 @@ static bool flow_bind_reads(const walker *w, uint32_t value) {
 static tn_status flow_code(const walker *w, tn_pspan code, flow_writes *writes) {
   for (uint32_t i = 0; i < code.n; i++) {
     const tn_shape_ins *c = &w->p->code[code.first + i];
-    const uint32_t read[3] = {c->a, c->b, c->op == TN_SHAPE_SELECT ? (uint32_t)c->imm : 0};
+    const uint32_t read[3] = {c->a, c->b, tn_shape_rows[c->op].operands == 3 ? (uint32_t)c->imm : 0};
     for (int j = 0; j < 3 && j < tn_shape_rows[c->op].operands; j++)
       if (!flow_has_slot(w, read[j]))
         return flow_fail(w, "instruction %u reads slot %u too early", code.first + i, read[j]);

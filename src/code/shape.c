@@ -63,6 +63,8 @@ static bool shape_step(const tn_shape_ins *ins, const int64_t *s, int64_t *out) 
     case TN_SHAPE_SELECT:
       *out = a ? b : s[imm];
       return true;
+    case TN_SHAPE_F32RATIO:
+      return tn_f32ratio_i64(a, b, s[imm], out);
     case TN_SHAPE_JUMPZ:
     case TN_N_SHAPE_OPS:
       break;
@@ -78,9 +80,11 @@ tn_status tn_shape_run(const tn_shape_ins *ins, uint32_t n, int64_t *slots, uint
     }
     int64_t v = 0;
     if (TN_UNLIKELY(!shape_step(&ins[i], slots, &v))) {
-      const bool divides = ins[i].op == TN_SHAPE_FLOORDIV || ins[i].op == TN_SHAPE_CEILDIV || ins[i].op == TN_SHAPE_MOD;
+      const bool is_ratio = ins[i].op == TN_SHAPE_F32RATIO;
+      const bool divides =
+          is_ratio || ins[i].op == TN_SHAPE_FLOORDIV || ins[i].op == TN_SHAPE_CEILDIV || ins[i].op == TN_SHAPE_MOD;
       *out_at = i;
-      return divides && slots[ins[i].b] == 0 ? TN_INVALID : TN_LIMIT;
+      return divides && slots[is_ratio ? (size_t)ins[i].imm : ins[i].b] == 0 ? TN_INVALID : TN_LIMIT;
     }
     slots[ins[i].dst] = v;
   }

@@ -43,7 +43,7 @@ static tn_status verify_code(const verifier *v) {
     if (c->op >= TN_N_SHAPE_OPS) return verify_fail(v, "instruction %u has an unknown opcode", i);
     if (c->dst >= p->n_slots || c->a >= p->n_slots || c->b >= p->n_slots)
       return verify_fail(v, "instruction %u names a slot that is not there", i);
-    if (c->op == TN_SHAPE_SELECT && (c->imm < 0 || c->imm >= p->n_slots))
+    if (tn_shape_rows[c->op].operands == 3 && (c->imm < 0 || c->imm >= p->n_slots))
       return verify_fail(v, "instruction %u names a slot that is not there", i);
     if (c->op == TN_SHAPE_JUMPZ) continue;
     v->f->slot_writers[c->dst]++;

@@ -87,7 +87,7 @@ static void resize_keep_ratio(resize_plan *p, int n, const int *axes, bool large
     resize_axis *a = &p->axis[axes[i]];
     a->scale = scale;
     a->length = scale * (float)a->in;
-    a->out = (int64_t)floorf(a->length + 0.5f);
+    a->out = (int64_t)floor((double)a->length + 0.5); /* as tn_f32ratio_i64 */
   }
 }
 

@@ -4,6 +4,7 @@
 #include "ir/axis.h"
 #include "ir/eval.h"
 #include "ir/import.h"
+#include "ir/ledger.h"
 #include "ir/rules.h"
 
 enum { RESIZE_X, RESIZE_ROI, RESIZE_SCALES, RESIZE_SIZES };
@@ -58,20 +59,6 @@ static tn_status resize_by_scales(tn_rule *r, int n, const int *axes, tn_sym *di
   return TN_OK;
 }
 
-/* Constant sizes under a policy that keeps the ratio of the sides. */
-static bool resize_keep_ratio(tn_rule *r, int n, const int *axes, const tn_sym *sizes, bool larger, tn_sym *dims) {
-  float scale = 0;
-  for (int i = 0; i < n; i++) {
-    const tn_sym in = dims[axes[i]];
-    if (!sizes[i] || !tn_sym_is_int(sizes[i]) || !tn_sym_is_int(in) || in->k <= 0) return false;
-    const float s = (float)sizes[i]->k / (float)in->k;
-    if (i == 0 || (larger ? s > scale : s < scale)) scale = s;
-  }
-  for (int i = 0; i < n; i++)
-    dims[axes[i]] = tn_sym_int(r->syms, (int64_t)floorf(scale * (float)dims[axes[i]]->k + 0.5f));
-  return true;
-}
-
 /* Of a dim of 0 nothing but 0 can be made. */
 static tn_status resize_demand_source(tn_rule *r, int axis, tn_sym in, tn_sym size) {
   tn_symtab *const t = r->syms;
@@ -81,24 +68,57 @@ static tn_status resize_demand_source(tn_rule *r, int axis, tn_sym in, tn_sym si
                         tn_sym_text(t, size));
 }
 
+/* A dim under one ratio of all sides: that of axis `by`. Of a dim of 0 to a size of 0 the ratio is 1. */
+static tn_sym resize_by_ratio(tn_rule *r, tn_sym in, tn_sym size, tn_sym by) {
+  tn_symtab *const t = r->syms;
+  const tn_sym zero = tn_sym_int(t, 0), some = tn_sym_le(t, tn_sym_int(t, 1), by);
+  const tn_sym scaled = tn_sym_f32ratio(t, in, size, by);
+  if (tn_sym_prove(t, some) == TN_TRUE || tn_ledger_implies(r->graph, some)) return scaled;
+  return tn_sym_select(t, tn_sym_eq(t, by, zero), in, scaled);
+}
+
+/* A policy keeps the ratio of the sides: the one that makes the smallest (largest) result. Sizes that are not known
+ * leave a bound. */
+static void resize_keep_ratio(tn_rule *r, int n, const int *axes, const tn_sym *sizes, bool larger, tn_sym *dims) {
+  tn_symtab *const t = r->syms;
+  tn_sym in[TN_MAX_RANK];
+  for (int i = 0; i < n; i++) in[i] = dims[axes[i]];
+  for (int i = 0; i < n; i++) {
+    tn_sym best = NULL;
+    bool all = true;
+    for (int k = 0; k < n; k++) {
+      const tn_sym one = sizes && sizes[k] ? resize_by_ratio(r, in[i], sizes[k], in[k]) : NULL;
+      all = all && one;
+      if (one) best = !best ? one : larger ? tn_sym_max(t, best, one) : tn_sym_min(t, best, one);
+    }
+    if (all && best)
+      dims[axes[i]] = best;
+    else if (best && larger)
+      dims[axes[i]] = tn_rule_fresh(r, 0, axes[i], tn_sym_bounds(t, best).lo > 0 ? tn_sym_bounds(t, best).lo : 0, NULL);
+    else
+      dims[axes[i]] = tn_rule_fresh(r, 0, axes[i], 0, best);
+  }
+}
+
+static tn_status resize_demand_size(tn_rule *r, int axis, tn_sym in, tn_sym size) {
+  TN_TRY(tn_rule_demand(r, tn_sym_le(r->syms, tn_sym_int(r->syms, 0), size), "size %s of dim %d is negative",
+                        tn_sym_text(r->syms, size), axis));
+  return resize_demand_source(r, axis, in, size);
+}
+
 static tn_status resize_by_sizes(tn_rule *r, int n, const int *axes, tn_sym *dims) {
   TN_TRY(resize_count(r, RESIZE_SIZES, n));
   int64_t count;
   tn_sym *sizes;
   const bool known = tn_rule_ints(r, RESIZE_SIZES, &count, &sizes) && count == n;
   const bool larger = tn_rule_str_is(r, "keep_aspect_ratio_policy", "not_smaller");
-  const bool keep = larger || tn_rule_str_is(r, "keep_aspect_ratio_policy", "not_larger");
-  if (known && keep && resize_keep_ratio(r, n, axes, sizes, larger, dims)) return TN_OK;
-  for (int i = 0; i < n; i++) {
-    if (!known || keep || !sizes[i]) {
-      dims[axes[i]] = tn_rule_fresh(r, 0, axes[i], 0, NULL);
-      continue;
-    }
-    TN_TRY(tn_rule_demand(r, tn_sym_le(r->syms, tn_sym_int(r->syms, 0), sizes[i]), "size %s of dim %d is negative",
-                          tn_sym_text(r->syms, sizes[i]), axes[i]));
-    TN_TRY(resize_demand_source(r, axes[i], dims[axes[i]], sizes[i]));
-    dims[axes[i]] = sizes[i];
+  for (int i = 0; i < n && known; i++)
+    if (sizes[i]) TN_TRY(resize_demand_size(r, axes[i], dims[axes[i]], sizes[i]));
+  if (larger || tn_rule_str_is(r, "keep_aspect_ratio_policy", "not_larger")) {
+    resize_keep_ratio(r, n, axes, known ? sizes : NULL, larger, dims);
+    return TN_OK;
   }
+  for (int i = 0; i < n; i++) dims[axes[i]] = known && sizes[i] ? sizes[i] : tn_rule_fresh(r, 0, axes[i], 0, NULL);
   return TN_OK;
 }
 
@@ -152,7 +172,7 @@ static tn_status resize_eval_sizes(tn_eval *e, int n, const int *axes, resize_si
   float common = 0;
   for (int i = 0; i < n; i++) {
     resize_side *s = &side[axes[i]];
-    s->scale = sizes ? (float)tn_lit_i64_at(sizes, i) / (float)s->in : (float)tn_lit_f64(scales, i);
+    s->scale = !sizes ? (float)tn_lit_f64(scales, i) : s->in ? (float)tn_lit_i64_at(sizes, i) / (float)s->in : 1;
     if (i == 0 || (larger ? s->scale > common : s->scale < common)) common = s->scale;
   }
   for (int i = 0; i < n; i++) {
@@ -163,7 +183,7 @@ static tn_status resize_eval_sizes(tn_eval *e, int n, const int *axes, resize_si
       s->out = tn_lit_i64_at(sizes, i);
       s->length = (float)s->out;
     } else if (keep) {
-      s->out = (int64_t)floorf(s->length + 0.5f);
+      s->out = (int64_t)floor((double)s->length + 0.5);
     } else if (!(s->scale > 0) || !(s->length < 1e9f)) {
       return tn_eval_fail(e, TN_INVALID, "scale %g of dim %d", (double)s->scale, axes[i]);
     } else {

@@ -13,6 +13,7 @@ static tn_status emit_code_never(const tn_emit *e, tn_sym x) {
 }
 
 static bool emit_code_divides(tn_sym x) {
+  if (x->kind == TN_SYM_F32RATIO) return !tn_sym_is_int(x->args[2]) || x->args[2]->k == 0;
   const bool divides = x->kind == TN_SYM_FLOORDIV || x->kind == TN_SYM_CEILDIV || x->kind == TN_SYM_MOD;
   return divides && (!tn_sym_is_int(x->args[1]) || x->args[1]->k == 0);
 }
@@ -189,6 +190,14 @@ static tn_status emit_code_new(tn_emit *e, tn_emit_segment *s, tn_sym x, int dep
       uint32_t a;
       TN_TRY(emit_code_at(e, x->args[0], depth, &a));
       *out_slot = emit_code_add(e, s, TN_SHAPE_F32SCALE, a, 0, x->k);
+      return TN_OK;
+    }
+    case TN_SYM_F32RATIO: {
+      uint32_t a, n, d;
+      TN_TRY(emit_code_at(e, x->args[0], depth, &a));
+      TN_TRY(emit_code_at(e, x->args[1], depth, &n));
+      TN_TRY(emit_code_at(e, x->args[2], depth, &d));
+      *out_slot = emit_code_add(e, s, TN_SHAPE_F32RATIO, a, n, (int64_t)d);
       return TN_OK;
     }
     case TN_SYM_NOT: {

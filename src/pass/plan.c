@@ -220,6 +220,7 @@ static bool plan_may_fail(tn_sym x, int *budget) {
   if (--*budget < 0 || x->kind == TN_SYM_OVERFLOW) return true;
   const bool divides = x->kind == TN_SYM_FLOORDIV || x->kind == TN_SYM_CEILDIV || x->kind == TN_SYM_MOD;
   if (divides && (!tn_sym_is_int(x->args[1]) || x->args[1]->k == 0)) return true;
+  if (x->kind == TN_SYM_F32RATIO && (!tn_sym_is_int(x->args[2]) || x->args[2]->k == 0)) return true;
   for (uint32_t i = 0; i < x->n; i++)
     if (plan_may_fail(x->args[i], budget)) return true;
   return false;

@@ -20,7 +20,7 @@ static const char *bind_symbols(const tn_rt_session *s, const tn_psegment *segme
     const tn_shape_ins *c = &s->p->code[segment->code.first + i];
     bool is_needed = false;
     for (int j = 0; j < n && !is_needed; j++) is_needed = c->op != TN_SHAPE_JUMPZ && needed[j] == c->dst;
-    const uint32_t read[] = {c->a, c->b, c->op == TN_SHAPE_SELECT ? (uint32_t)c->imm : 0};
+    const uint32_t read[] = {c->a, c->b, tn_shape_rows[c->op].operands == 3 ? (uint32_t)c->imm : 0};
     for (int j = 0; is_needed && j < tn_shape_rows[c->op].operands && n < BIND_MAX_NEEDED; j++) needed[n++] = read[j];
   }
   out[0] = 0;
@@ -140,7 +140,7 @@ static const char *bind_user(const tn_rt_session *s, const tn_psegment *g, uint3
   int n = 1;
   for (uint32_t i = at + 1; i < g->code.n && n < BIND_MAX_NEEDED; i++) {
     const tn_shape_ins *c = &s->p->code[g->code.first + i];
-    const uint32_t read[] = {c->a, c->b, c->op == TN_SHAPE_SELECT ? (uint32_t)c->imm : 0};
+    const uint32_t read[] = {c->a, c->b, tn_shape_rows[c->op].operands == 3 ? (uint32_t)c->imm : 0};
     bool is_touched = false;
     for (int j = 0; j < tn_shape_rows[c->op].operands; j++)
       for (int k = 0; k < n; k++) is_touched |= touched[k] == read[j];

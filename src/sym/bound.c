@@ -137,6 +137,20 @@ static tn_interval bound_scale(tn_symtab *t, tn_sym e) {
   return r;
 }
 
+/* Of what is not negative: grows with the first two, falls with the third, which is not 0. */
+static tn_interval bound_ratio(tn_symtab *t, tn_sym e) {
+  const tn_interval a = tn_sym_bounds(t, e->args[0]), n = tn_sym_bounds(t, e->args[1]),
+                    d = tn_sym_bounds(t, e->args[2]);
+  tn_interval r = bound_none;
+  int64_t v;
+  if (a.lo < 0 || n.lo < 0 || d.lo < 0) return r;
+  r.lo = 0;
+  if (!bound_is_inf(d.hi) && tn_f32ratio_i64(a.lo, n.lo, d.hi, &v)) r.lo = bound_lo(v);
+  if (!bound_is_inf(a.hi) && !bound_is_inf(n.hi) && tn_f32ratio_i64(a.hi, n.hi, d.lo > 1 ? d.lo : 1, &v))
+    r.hi = bound_hi(v);
+  return r;
+}
+
 static tn_interval bound_var(const tn_symbol *s) {
   tn_interval r = {s->min, s->max};
   int64_t q;
@@ -175,6 +189,8 @@ static tn_interval bound_compute(tn_symtab *t, tn_sym e) {
       return bound_minmax(t, e);
     case TN_SYM_F32SCALE:
       return bound_scale(t, e);
+    case TN_SYM_F32RATIO:
+      return bound_ratio(t, e);
     case TN_SYM_SELECT:
       return bound_hull(tn_sym_bounds(t, e->args[1]), tn_sym_bounds(t, e->args[2]));
     case TN_SYM_EQ:

@@ -140,6 +140,15 @@ static tn_status eval_one(eval_walk *w, tn_sym e, int64_t *out) {
   }
 }
 
+static tn_status eval_ratio(eval_walk *w, tn_sym e, int64_t *out) {
+  int64_t a, n, d;
+  TN_TRY(eval_known(w, e->args[0], &a));
+  TN_TRY(eval_known(w, e->args[1], &n));
+  TN_TRY(eval_known(w, e->args[2], &d));
+  if (d == 0) return TN_INVALID;
+  return tn_f32ratio_i64(a, n, d, out) ? TN_OK : TN_LIMIT;
+}
+
 static tn_status eval_args(eval_walk *w, tn_sym e, int64_t *out) {
   switch ((tn_sym_kind)e->kind) {
     case TN_SYM_INT:
@@ -161,6 +170,8 @@ static tn_status eval_args(eval_walk *w, tn_sym e, int64_t *out) {
     case TN_SYM_SELECT:
     case TN_SYM_OVERFLOW:
       return eval_one(w, e, out);
+    case TN_SYM_F32RATIO:
+      return eval_ratio(w, e, out);
     default:
       return eval_two(w, e, out);
   }

@@ -187,6 +187,19 @@ static largest_range largest_scale(largest_range a, float c) {
   return r;
 }
 
+/* Of what is not negative; of else, numbers alone. */
+static largest_range largest_ratio(const largest_walk *w, const largest_row *row) {
+  const largest_range a = *largest_arg(w, row, 0), n = *largest_arg(w, row, 1), d = *largest_arg(w, row, 2);
+  largest_range r = {INT64_MIN, INT64_MAX, false};
+  if (a.none || n.none || d.none || (d.lo == 0 && d.hi == 0)) return largest_none;
+  if (a.lo == a.hi && n.lo == n.hi && d.lo == d.hi)
+    return tn_f32ratio_i64(a.lo, n.lo, d.lo, &r.lo) ? (largest_range){r.lo, r.lo, false} : largest_none;
+  if (a.lo < 0 || n.lo < 0 || d.lo < 0) return r;
+  if (!tn_f32ratio_i64(a.lo, n.lo, d.hi, &r.lo)) r.lo = 0;
+  if (!tn_f32ratio_i64(a.hi, n.hi, d.lo > 0 ? d.lo : 1, &r.hi)) r.hi = INT64_MAX;
+  return r;
+}
+
 static largest_range largest_one(const largest_walk *w, const largest_row *row) {
   const largest_range a = *largest_arg(w, row, 0);
   if (row->e->kind == TN_SYM_F32SCALE) return largest_scale(a, tn_f32_of_bits((uint32_t)row->e->k));
@@ -233,6 +246,8 @@ static largest_range largest_node(const largest_walk *w, const largest_row *row)
     case TN_SYM_F32SCALE:
     case TN_SYM_SELECT:
       return largest_one(w, row);
+    case TN_SYM_F32RATIO:
+      return largest_ratio(w, row);
     case TN_SYM_OVERFLOW:
     case TN_N_SYM_KINDS:
       break;

@@ -1,4 +1,4 @@
-/* min, max, bcast and f32scale. */
+/* min, max, bcast, f32scale and f32ratio. */
 #include <math.h>
 
 #include "base/half.h"
@@ -220,4 +220,30 @@ tn_sym tn_sym_f32scale(tn_symtab *t, tn_sym a, float c) {
   if (exact) return exact;
   const uint32_t bits = c != c ? 0x7fc00000 : tn_f32_bits(c); /* one NaN */
   return tn_sym_intern(t, TN_SYM_F32SCALE, (int64_t)bits, &a, NULL, 1);
+}
+
+/* Is |e| known to be at most `limit`? */
+static bool ratio_is_within(tn_symtab *t, tn_sym e, int64_t limit) {
+  const tn_interval b = tn_sym_bounds(t, e);
+  return b.lo >= -limit && b.hi <= limit;
+}
+
+tn_sym tn_sym_f32ratio(tn_symtab *t, tn_sym a, tn_sym n, tn_sym d) {
+  const tn_sym args[] = {tn_sym_fixed(t, a), tn_sym_fixed(t, n), tn_sym_fixed(t, d)};
+  bool is_constant = true;
+  int64_t v;
+  for (int i = 0; i < 3; i++) {
+    if (tn_sym_is_overflow(args[i])) return args[i];
+    is_constant = is_constant && tn_sym_is_int(args[i]);
+  }
+  if (is_constant && args[2]->k != 0)
+    return tn_f32ratio_i64(args[0]->k, args[1]->k, args[2]->k, &v) ? tn_sym_int(t, v) : t->overflow;
+  if (args[1] == args[2] && ratio_is_within(t, args[0], INT64_C(1) << 24)) return args[0];
+  /* Both roundings together move n by less than n / 2^23. */
+  if (args[0] == args[2] && ratio_is_within(t, args[1], INT64_C(1) << 21)) return args[1];
+  if (!is_constant && tn_sym_is_int(args[1]) && tn_sym_is_int(args[2]) && args[2]->k != 0) {
+    const tn_sym twice = scale_exact(t, args[0], 2 * ((float)args[1]->k / (float)args[2]->k));
+    if (twice) return tn_sym_floordiv_k(t, tn_sym_addi(t, twice, 1), 2);
+  }
+  return tn_sym_intern(t, TN_SYM_F32RATIO, 0, args, NULL, 3);
 }

@@ -61,14 +61,17 @@ typedef struct parse_function {
 } parse_function;
 
 static const parse_function parse_functions[] = {
-    {"min", TN_SYM_MIN, 1, SIZE_MAX},  {"max", TN_SYM_MAX, 1, SIZE_MAX}, {"bcast", TN_SYM_BCAST, 1, SIZE_MAX},
-    {"ceildiv", TN_SYM_CEILDIV, 2, 2}, {"select", TN_SYM_SELECT, 3, 3},  {"f32scale", TN_SYM_F32SCALE, 2, 2},
+    {"min", TN_SYM_MIN, 1, SIZE_MAX},    {"max", TN_SYM_MAX, 1, SIZE_MAX}, {"bcast", TN_SYM_BCAST, 1, SIZE_MAX},
+    {"ceildiv", TN_SYM_CEILDIV, 2, 2},   {"select", TN_SYM_SELECT, 3, 3},  {"f32scale", TN_SYM_F32SCALE, 2, 2},
+    {"f32ratio", TN_SYM_F32RATIO, 3, 3},
 };
 
 static tn_sym parse_apply(tn_symtab *t, tn_sym_kind kind, const parse_args *v) {
   switch (kind) {
     case TN_SYM_CEILDIV:
       return tn_sym_ceildiv(t, v->at[0], v->at[1]);
+    case TN_SYM_F32RATIO:
+      return tn_sym_f32ratio(t, v->at[0], v->at[1], v->at[2]);
     case TN_SYM_SELECT:
       return tn_sym_select(t, v->at[0], v->at[1], v->at[2]);
     default:

@@ -24,7 +24,7 @@ typedef struct printer {
   int depth;
 } printer;
 
-static const char *const print_words[] = {"and", "bcast", "ceildiv", "f32scale", "max",
+static const char *const print_words[] = {"and", "bcast", "ceildiv", "f32ratio", "f32scale", "max",
                                           "min", "not",   "or",      "overflow", "select"};
 
 bool tn_sym_is_word(tn_str name) {
@@ -201,6 +201,9 @@ static void print_node(printer *p, tn_sym e) {
       break;
     case TN_SYM_F32SCALE:
       print_call(p, "f32scale", e);
+      break;
+    case TN_SYM_F32RATIO:
+      print_call(p, "f32ratio", e);
       break;
     case TN_SYM_SELECT:
       print_call(p, "select", e);

@@ -208,6 +208,17 @@ static solve_state solve_two(solve_walk *w, tn_sym e, solve_line *out) {
   return SOLVE_DEFINED;
 }
 
+/* float32 rounds: no line. */
+static solve_state solve_ratio(solve_walk *w, tn_sym e, solve_line *out) {
+  solve_line x[3];
+  for (int i = 0; i < 3; i++) {
+    const solve_state s = solve_eval(w, e->args[i], &x[i]);
+    if (s != SOLVE_DEFINED) return s;
+    if (x[i].b != 0) return SOLVE_UNKNOWN;
+  }
+  return tn_f32ratio_i64(x[0].a, x[1].a, x[2].a, &out->a) ? SOLVE_DEFINED : SOLVE_UNDEFINED;
+}
+
 static solve_state solve_var(solve_walk *w, tn_sym e, solve_line *out) {
   const tn_sym definition = w->t->symbols.at[e->k].definition;
   *out = w->v;
@@ -237,6 +248,8 @@ static solve_state solve_node(solve_walk *w, tn_sym e, solve_line *out) {
     case TN_SYM_NOT:
     case TN_SYM_F32SCALE:
       return solve_one(w, e, out);
+    case TN_SYM_F32RATIO:
+      return solve_ratio(w, e, out);
     case TN_SYM_OVERFLOW:
     case TN_N_SYM_KINDS:
       return SOLVE_UNDEFINED;

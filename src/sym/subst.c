@@ -52,6 +52,8 @@ static tn_sym subst_rebuild(tn_symtab *t, tn_sym e, const tn_sym *args) {
       return tn_sym_lattice(t, (tn_sym_kind)e->kind, args, e->n);
     case TN_SYM_F32SCALE:
       return subst_scale(t, e, args[0]);
+    case TN_SYM_F32RATIO:
+      return tn_sym_f32ratio(t, args[0], args[1], args[2]);
     case TN_SYM_EQ:
       return tn_sym_eq(t, args[0], args[1]);
     case TN_SYM_LT:

@@ -28,6 +28,7 @@ typedef enum tn_sym_kind {
   TN_SYM_MAX,
   TN_SYM_BCAST,    /* equal, or one of them is 1: the other. n-ary, ordered, distinct */
   TN_SYM_F32SCALE, /* floor(float32(args[0]) * c), c = the float whose bits are k */
+  TN_SYM_F32RATIO, /* float32(args[0]) * (float32(args[1]) / float32(args[2])) to the nearest integer, halves up */
   TN_SYM_EQ,
   TN_SYM_LT,
   TN_SYM_LE,
@@ -102,6 +103,7 @@ tn_sym tn_sym_min(tn_symtab *t, tn_sym a, tn_sym b);
 tn_sym tn_sym_max(tn_symtab *t, tn_sym a, tn_sym b);
 tn_sym tn_sym_bcast(tn_symtab *t, tn_sym a, tn_sym b);
 tn_sym tn_sym_f32scale(tn_symtab *t, tn_sym a, float c);
+tn_sym tn_sym_f32ratio(tn_symtab *t, tn_sym a, tn_sym n, tn_sym d);
 tn_sym tn_sym_eq(tn_symtab *t, tn_sym a, tn_sym b);
 tn_sym tn_sym_ne(tn_symtab *t, tn_sym a, tn_sym b);
 tn_sym tn_sym_lt(tn_symtab *t, tn_sym a, tn_sym b);
@@ -198,8 +200,8 @@ TN_MUST_CHECK tn_status tn_sym_largest(tn_symtab *t, tn_sym_question *q);
 
 /* What is nested deeper than 200 or larger than 65,536 nodes prints `?` there, which does not parse: see
  * tn_sym_bound_size.
- * Text: integers, names ("..." when no identifier), + - * // %, min max ceildiv bcast f32scale select, comparisons,
- * and or not. parse(print(e)) == e as pointers. Unknown names become new symbols. */
+ * Text: integers, names ("..." when no identifier), + - * // %, min max ceildiv bcast f32scale f32ratio select,
+ * comparisons, and or not. parse(print(e)) == e as pointers. Unknown names become new symbols. */
 void tn_sym_print(tn_symtab *t, tn_text *out, tn_sym e);
 const char *tn_sym_text(tn_symtab *t, tn_sym e); /* in the arena */
 TN_MUST_CHECK tn_status tn_sym_parse(tn_symtab *t, tn_scan *s, tn_sym *out);

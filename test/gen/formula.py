@@ -7,7 +7,7 @@ import re
 import numpy as np
 
 TOKEN = re.compile(r'\s*(?:(\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|\.\d+)|("(?:[^"\\]|\\.)*")|([A-Za-z_][A-Za-z0-9_.]*)|(//|==|!=|<=|>=|[-+*%<>(),]))')
-WORDS = {"and", "or", "not", "min", "max", "bcast", "ceildiv", "select", "f32scale", "overflow"}
+WORDS = {"and", "or", "not", "min", "max", "bcast", "ceildiv", "select", "f32scale", "f32ratio", "overflow"}
 
 
 class Undefined(Exception):
@@ -50,6 +50,13 @@ def bcast(sizes):
 def f32scale(a, c):
     with np.errstate(all="ignore"):
         return int(np.floor(np.float32(a) * np.float32(c)))
+
+
+def f32ratio(a, n, d):
+    if d == 0:
+        raise Undefined("ratio to 0")
+    with np.errstate(all="ignore"):
+        return int(np.floor(np.float64(np.float32(n) / np.float32(d) * np.float32(a)) + 0.5))
 
 
 def junction(args, env, absorbing):
@@ -194,6 +201,8 @@ def call(name, args):
         return lambda env: args[1](env) if args[0](env) else args[2](env)
     if name == "f32scale":
         return lambda env: f32scale(args[0](env), args[1](env))
+    if name == "f32ratio":
+        return lambda env: f32ratio(args[0](env), args[1](env), args[2](env))
     if name == "ceildiv":
         return lambda env: -divided(-args[0](env), args[1](env))
     function = {"min": min, "max": max, "bcast": bcast}[name]

@@ -36,12 +36,14 @@ def axes_of(attrs, shape, scales, sizes, roi):
     policy = attrs.get("keep_aspect_ratio_policy", "stretch")
     common = None
     if sizes is not None and policy != "stretch":
-        common = (min if policy == "not_larger" else max)(s / shape[a] for s, a in zip(sizes, axes))
+        pick = min if policy == "not_larger" else max
+        common = pick(s / shape[a] for s, a in zip(sizes, axes))
+        rounded = pick(np.float32(s) / np.float32(shape[a]) for s, a in zip(sizes, axes))
     for i, a in enumerate(axes):
         start, end = (roi[i], roi[len(axes) + i]) if roi is not None else (0.0, 1.0)
         if common is not None:
             exact = common * shape[a]
-            table[a] = (shape[a], common, exact, int(np.floor(np.float32(exact) + np.float32(0.5))), start, end)
+            table[a] = (shape[a], common, exact, int(np.floor(np.float64(rounded * np.float32(shape[a])) + 0.5)), start, end)
         elif sizes is not None:
             table[a] = (shape[a], sizes[i] / shape[a], float(sizes[i]), int(sizes[i]), start, end)
         else:

@@ -12,7 +12,7 @@ import onnx
 from onnx import parser
 
 NAME = re.compile(r'"(?:[^"\\]|\\.)*"|[A-Za-z_][A-Za-z0-9_.]*')
-WORDS = {"min", "max", "ceildiv", "bcast", "f32scale", "select", "and", "or", "not", "overflow"}
+WORDS = {"min", "max", "ceildiv", "bcast", "f32scale", "f32ratio", "select", "and", "or", "not", "overflow"}
 HEAD = '<ir_version: 10, opset_import: ["" : 21, "strange" : 1]>\n'
 
 # Sizes that data decides, in a body too; ranks that differ; a dim, a rank and a type that nobody says; a name that is none.

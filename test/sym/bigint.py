@@ -36,7 +36,13 @@ def f32scale(a, c):
     return int(numpy.floor(numpy.float32(a) * numpy.float32(c)))
 
 
-FUNCTIONS = {"__builtins__": {}, "min": min, "max": max, "bcast": bcast, "f32scale": f32scale,
+def f32ratio(a, n, d):
+    if d == 0:
+        raise Undefined
+    return int(numpy.floor(numpy.float64(numpy.float32(n) / numpy.float32(d) * numpy.float32(a)) + 0.5))
+
+
+FUNCTIONS = {"__builtins__": {}, "min": min, "max": max, "bcast": bcast, "f32scale": f32scale, "f32ratio": f32ratio,
              "ceildiv": lambda a, b: -(-a // b)}
 
 
@@ -107,6 +113,10 @@ def draw(r, depth):
         c, pc, _, _, oc = draw(r, depth - 1)
         text, python = "select(%s, %s, %s)" % (c, a, b), "(%s if %s else %s)" % (pa, pc, pb)
         return text, python, max(ma, mb), False, ["select(", oc, ", ", oa, ", ", ob, ")"]
+    if k == 20 and numpy is not None and r.random() < 0.5:
+        c, pc, mc, _, oc = draw(r, depth - 1)
+        text, python = "f32ratio(%s, %s, %s)" % (a, b, c), "f32ratio(%s, %s, %s)" % (pa, pb, pc)
+        return text, python, 2 * ma * mb + 1, False, ["f32ratio(", oa, ", ", ob, ", ", oc, ")"]
     if k == 20 and numpy is not None:
         c = r.choice(("0.5", "2.0", "1.5", "0.75"))
         text, python = "f32scale(%s, %s)" % (a, c), "f32scale(%s, %s)" % (pa, c)

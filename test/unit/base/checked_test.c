@@ -57,6 +57,10 @@ TEST(resize_scale) { /* numpy: int(np.floor(np.float32(a) * np.float32(c))) */
   CHECK(tn_f32scale_i64(INT64_MIN, 1.0f, &v) && v == INT64_MIN);
   CHECK(!tn_f32scale_i64(1, NAN, &v));
   CHECK(!tn_f32scale_i64(1, INFINITY, &v));
+  CHECK(tn_f32ratio_i64(3, 224, 64, &v) && v == 11);
+  CHECK(tn_f32ratio_i64(16777217, 1, 1, &v) && v == 16777216);
+  CHECK(tn_f32ratio_i64(8388609, 1, 1, &v) && v == 8388609); /* adding 0.5 in float32 would round up */
+  CHECK(!tn_f32ratio_i64(1, 1, 0, &v) && !tn_f32ratio_i64(INT64_MAX, 1, 1, &v));
 }
 
 TEST(dims) {

@@ -6,7 +6,8 @@
 static int64_t run_one(tn_shape_opcode op, int64_t a, int64_t b, int64_t c, int64_t imm, tn_status *status) {
   int64_t slots[4] = {-77, a, b, c};
   uint32_t at = 99;
-  const tn_shape_ins ins = {.op = (uint8_t)op, .dst = 0, .a = 1, .b = 2, .imm = op == TN_SHAPE_SELECT ? 3 : imm};
+  const tn_shape_ins ins = {
+      .op = (uint8_t)op, .dst = 0, .a = 1, .b = 2, .imm = tn_shape_rows[op].operands == 3 ? 3 : imm};
   *status = tn_shape_run(&ins, 1, slots, &at);
   if (*status != TN_OK && at != 0) return -99;
   return slots[0];
@@ -54,6 +55,9 @@ TEST(every_instruction) {
       {TN_SHAPE_NOT, 4, 0, 0, 0, TN_OK, 0},
       {TN_SHAPE_SELECT, 1, 10, 20, 0, TN_OK, 10},
       {TN_SHAPE_SELECT, 0, 10, 20, 0, TN_OK, 20},
+      {TN_SHAPE_F32RATIO, 3, 224, 64, 0, TN_OK, 11}, /* 10.5 */
+      {TN_SHAPE_F32RATIO, 3, 224, 0, 0, TN_INVALID, -77},
+      {TN_SHAPE_F32RATIO, INT64_MAX, 4, 2, 0, TN_LIMIT, -77},
   };
   bool seen[TN_N_SHAPE_OPS] = {false};
   for (size_t i = 0; i < TN_COUNT(cases); i++) {

@@ -71,6 +71,7 @@ SYM_TEST(bounds) {
   CHECK_BOUNDS("max(N, 4) + min(N, 4)", 6, 14);
   CHECK_BOUNDS("select(M == 3, N, -N)", -10, 10);
   CHECK_BOUNDS("f32scale(N, 1.5)", 3, 15);
+  CHECK_BOUNDS("f32ratio(N, 10, N + 1)", 2, 33); /* 2*10/11 and 10*10/3 */
   CHECK_BOUNDS("9223372036854775807*N", inf - 1, inf);
   CHECK_BOUNDS("overflow", minus_inf, inf);
 }

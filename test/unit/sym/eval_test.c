@@ -37,6 +37,9 @@ SYM_TEST(values) {
   CHECK_EVAL("bcast(x, y, z)", 1, 5, 5, 5);
   CHECK_EVAL("bcast(x, y)", 1, 0, 0, 0);
   CHECK_EVAL("f32scale(x, 0.1)", 16777217, 0, 0, 1677721);
+  CHECK_EVAL("f32ratio(x, y, z)", 3, 224, 64, 11);
+  CHECK_EVAL("f32ratio(x, y, z)", 27, 1, 6, 5); /* 4.5 in float32: 27 * 0.16666667 */
+  CHECK_EVAL("f32ratio(x, y, z)", 0, 5, 7, 0);
   CHECK_EVAL("select(x == y, 10//z, 3)", 1, 2, 0, 3);
   CHECK_EVAL("x < y and 5//z == 1", 3, 2, 0, 0);
   CHECK_EVAL("x < y or 5//z == 1", 1, 2, 0, 1);
@@ -55,6 +58,8 @@ SYM_TEST(failures) {
   CHECK_EVAL_FAILS("x//y", INT64_MIN, -1, 0, TN_LIMIT);
   CHECK_EVAL_FAILS("overflow", 0, 0, 0, TN_LIMIT);
   CHECK_EVAL_FAILS("f32scale(x, 1e30)", 1000, 0, 0, TN_LIMIT);
+  CHECK_EVAL_FAILS("f32ratio(x, y, z)", 1, 1, 0, TN_INVALID);
+  CHECK_EVAL_FAILS("f32ratio(x, y, z)", INT64_MAX, INT64_MAX, 1, TN_LIMIT);
   CHECK_EVAL_FAILS("x + unbound", 0, 0, 0, TN_INVALID);
   CHECK_EVAL_FAILS("x < y and 5//z == 1", 1, 2, 0, TN_INVALID);
 }

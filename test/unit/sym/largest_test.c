@@ -80,6 +80,7 @@ SYM_TEST(undefined) {
 
 SYM_TEST(scaled) {
   CHECK_EQ_I(LARGEST(REACH, "f32scale(S, 0.7) <= 70"), 101);
+  CHECK_EQ_I(LARGEST(INT64_C(1) << 40, "min(2000, f32ratio(S, 224, A*B)) <= 1000"), 125); /* S * 8, A*B is 28 */
   CHECK_EQ_I(LARGEST(REACH, "2*f32scale(S, 0.3) == S - 13"), LARGEST(REACH, "2*f32scale(S, 0.3) + 13 == S"));
 }
 
@@ -101,6 +102,8 @@ SYM_TEST(random) {
                                       "bcast(S // 40, A)",
                                       "S*(S - 33)",
                                       "f32scale(S, 1.3)",
+                                      "f32ratio(S, 13, S + 5)",
+                                      "f32ratio(A, S, B)",
                                       "A // (S - 20)",
                                       "select(S < 60, S, 2*S)",
                                       "(S + 7) % (A + 1)",

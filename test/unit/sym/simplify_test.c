@@ -180,6 +180,15 @@ SYM_TEST(scale) {
   CHECK_SYM("f32scale(x, 0.5)", "x//2");
   CHECK_SYM("f32scale(x, 1.0)", "x");
   CHECK_SYM("f32scale(x, 100.0)", "f32scale(x, 100.0)");
+  CHECK_SYM("f32ratio(3, 224, 64)", "11"); /* 10.5 */
+  CHECK_SYM("f32ratio(3, 224, 0)", "f32ratio(3, 224, 0)");
+  CHECK_SYM("f32ratio(y, 224, y)", "224");
+  CHECK_SYM("f32ratio(y, 2097153, y)", "f32ratio(y, 2097153, y)");
+  CHECK_SYM("f32ratio(x, y, y)", "x");
+  CHECK_SYM("f32ratio(y, x, x)", "f32ratio(y, x, x)"); /* y may be past 2^24 */
+  CHECK_SYM("f32ratio(x, 6, 3)", "2*x");
+  CHECK_SYM("f32ratio(x, 3, 6)", "(x + 1)//2");
+  CHECK_SYM("f32ratio(x, 3, 7)", "f32ratio(x, 3, 7)");
 }
 
 SYM_TEST(comparisons) {

@@ -41,6 +41,7 @@ SYM_TEST(round_trips) {
                                       "x == y or z == w or u == v",
                                       "select(x < y, x//0, overflow)",
                                       "f32scale(x, 0.1)",
+                                      "f32ratio(x, y + 1, 2*z)",
                                       "f32scale(x, -0)",
                                       "f32scale(x, inf)",
                                       "f32scale(x, -nan)",
