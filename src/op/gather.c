@@ -1,4 +1,4 @@
-/* Gather, GatherElements, GatherND. */
+/* Gather, GatherElements, GatherND, and tables looked up by bytes. */
 #include "ir/axis.h"
 #include "op/move.h"
 
@@ -61,7 +61,7 @@ static tn_status gather_value(tn_rule *r) {
 #define GATHER_INDEX (TN_SET(I32) | TN_SET(I64))
 TN_OP(gather){
     .name = "gather",
-    .in = {{"data", 0, "T"}, {"indices", GATHER_INDEX | TN_SET(I8) | TN_SET(U8)}}, /* bytes: tables of quantised ones */
+    .in = {{"data", 0, "T"}, {"indices", GATHER_INDEX}},
     .out = {{"output", 0, "T"}},
     .attrs = {{"axis", TN_ATTR_INT, .i = 0, .has_default = true}},
     .type = tn_type_as_input,
@@ -74,6 +74,44 @@ TN_OP(gather){
     .part = TN_PART_PICK,
     .accuracy = {TN_ACC_EXACT, 0},
     .doc = "the slices of an axis that the indices name",
+};
+
+/* --- table_lookup --- */
+
+enum { LOOKUP_CODES = 256 };
+
+static tn_status lookup_shape(tn_rule *r) {
+  TN_TRY(tn_rule_need_rank(r, 0, 1, 1));
+  if (tn_rule_has_rank(r, 0))
+    TN_TRY(tn_rule_unify(r, r->in[0]->dims[0], tn_sym_int(r->syms, LOOKUP_CODES), "table", 0, NULL));
+  return tn_rule_has_rank(r, 1) ? (tn_rule_set(r, 0, r->in[1]->rank, r->in[1]->dims), TN_OK) : TN_OK;
+}
+static tn_status lookup_eval(tn_eval *e) {
+  const tn_lit *const table = e->in[0], *const codes = e->in[1];
+  const uint8_t *const code = codes->data;
+  tn_lit *y;
+  if (table->count != LOOKUP_CODES) return tn_eval_fail(e, TN_MISMATCH, "a table of %lld", (long long)table->count);
+  TN_TRY(tn_eval_out(e, 0, table->dtype, codes->rank, codes->dims, &y));
+  for (int64_t i = 0; i < codes->count; i++) tn_copy_element(y->dtype, tn_lit_data(y), i, table->data, code[i]);
+  return TN_OK;
+}
+static int lookup_axis(const tn_node *node, int input, int axis) {
+  (void)node;
+  return input == 1 && axis != TN_AXIS_WHOLE ? axis : TN_AXIS_MIXED;
+}
+/* The kernel counts negative bytes from the end of the table, where their bits say the same. */
+TN_OP(table_lookup){
+    .name = "table_lookup",
+    .in = {{"table", 0, "T"}, {"codes", TN_SET(I8) | TN_SET(U8)}},
+    .out = {{"output", 0, "T"}},
+    .type = tn_type_as_input,
+    .shape = lookup_shape,
+    .eval = lookup_eval,
+    .kernel = "gather",
+    .axis = lookup_axis,
+    .traits = TN_TRAIT_PURE,
+    .accuracy = {TN_ACC_EXACT, 0},
+    .doc = "for each byte the element of a table of 256 that its bits number: functions of quantised bytes",
 };
 
 /* --- gather_elements --- */

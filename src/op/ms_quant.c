@@ -67,7 +67,7 @@ static tn_status msq_unary(tn_import *im, const char *op) {
   tn_node *const node = tn_import_node(im, op, &x, 1, 1);
   TN_TRY(tn_import_copy_attrs(im, node));
   tn_value *const y = msq_back(im, node->out[0], im->in[3], tn_im_in(im, 4), im->in[0]);
-  return tn_im_done(im, by_table ? tn_im2(im, "gather", y, im->in[0]) : y);
+  return tn_im_done(im, by_table ? tn_im2(im, "table_lookup", y, im->in[0]) : y);
 }
 static tn_status msq_sigmoid(tn_import *im) { return msq_unary(im, "sigmoid"); }
 static tn_status msq_leaky_relu(tn_import *im) { return msq_unary(im, "leaky_relu"); }
@@ -127,7 +127,7 @@ static tn_status msq_concat(tn_import *im) {
     if (msq_is_back(in + 1, im->in)) continue;
     tn_value *const x = msq_real(im, by_table ? msq_all_bytes(im, in[0]->type.dtype) : in[0], in[1], in[2]);
     parts[i] = msq_back(im, x, im->in[0], im->in[1], in[0]);
-    if (by_table) parts[i] = tn_im2(im, "gather", parts[i], in[0]);
+    if (by_table) parts[i] = tn_im2(im, "table_lookup", parts[i], in[0]);
   }
   tn_node *const node = tn_import_node(im, "concat", parts, n, 1);
   tn_import_set_int(node, "axis", axis);

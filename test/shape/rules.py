@@ -12,6 +12,18 @@ def expect(inputs, body, checks=(), assume=None, **shapes):
     return facts
 
 
+def test_indices_are_int32_or_int64():
+    """Bytes are no indices; they look up a table of 256 of their own operator."""
+    for kind in ("u8", "i8", "i16", "u32"):
+        for op, name in (("gather", "Gather"), ("gather_elements", "GatherElements")):
+            refused("x: f32[N,4]; i: %s[N,4]" % kind, '%%o = %s(%%x, %%i) at "pick" "%s"' % (op, name), "'pick' (%s)" % name,
+                    "input 1 (indices) is %s, expected i32 or i64" % kind)
+    assert infer("t: f32[256]; i: u8[N,4]", "%o = table_lookup(%t, %i)")["o"] == "[N, 4]"
+    assert infer("t: i8[M]; i: i8[N]", "%o = table_lookup(%t, %i)").checks == {"M == 256"}
+    refused("t: f32[255]; i: u8[N]", '%o = table_lookup(%t, %i) at "table" "QLinearSigmoid"', "'table'", "255")
+    refused("t: f32[256]; i: i32[N]", "%o = table_lookup(%t, %i)", "input 1 (codes) is i32")
+
+
 def test_broadcast_keeps_both_sizes():
     expect("x: f32[a,b,c,d]; y: f32[e,1,f]", "%o = add(%x, %y)", o="[a, bcast(b, e), c, bcast(d, f)]",
            checks=["b == 1 or b == e or e == 1", "d == 1 or d == f or f == 1"])
