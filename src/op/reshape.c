@@ -1,6 +1,7 @@
 /* Operators that give the same elements other dims: Reshape, Flatten, Squeeze, Unsqueeze. */
 #include "ir/eval.h"
 #include "ir/import.h"
+#include "ir/ledger.h"
 #include "ir/rules.h"
 
 static tn_status reshape_copy(tn_eval *e, int rank, const int64_t *dims) {
@@ -29,24 +30,33 @@ static tn_status reshape_demand_size(tn_rule *r, tn_sym e, int i) {
                         tn_sym_text(t, x->dims[i]));
 }
 
+/* The lower bound of e, up to 1, as far as the checks so far tell: the dims of a convolution, say, are not negative. */
+static int64_t reshape_least(const tn_rule *r, tn_sym e) {
+  tn_symtab *const t = r->syms;
+  const int64_t lo = tn_sym_bounds(t, e).lo;
+  if (lo > 0 || tn_sym_is_int(e)) return lo;
+  if (tn_ledger_implies(r->graph, tn_sym_le(t, tn_sym_int(t, 1), e))) return 1;
+  return lo < 0 && tn_ledger_implies(r->graph, tn_sym_le(t, tn_sym_int(t, 0), e)) ? 0 : lo;
+}
+
 /* What element e of the target says about dim i: itself, 0 = the input's dim, NULL = unknown. -1 stays -1. */
 static tn_status reshape_entry(tn_rule *r, tn_sym e, int i, tn_sym *out) {
   tn_symtab *const t = r->syms;
   const tn_type *const x = r->in[0];
   *out = e;
   if (!e || tn_rule_int(r, "allowzero")) return TN_OK;
-  const tn_interval b = tn_sym_bounds(t, e);
-  if (b.lo > 0 || b.hi < 0) return TN_OK;
+  const int64_t least = reshape_least(r, e);
+  if (least > 0 || tn_sym_bounds(t, e).hi < 0) return TN_OK;
   if (tn_sym_is(e, 0)) {
     if (x->rank >= 0 && i >= x->rank)
       return tn_rule_fail(r, TN_INVALID, "target dim %d is 0, but the input has rank %d", i, x->rank);
     *out = x->rank >= 0 ? x->dims[i] : NULL;
-  } else if (x->rank > i && x->dims[i] != e && b.lo < 0) {
+  } else if (x->rank > i && x->dims[i] != e && least < 0) {
     *out = tn_sym_select(t, tn_sym_eq(t, e, tn_sym_int(t, 0)), x->dims[i], e);
-  } else if (x->rank >= 0 && i >= x->rank && b.lo < 0) {
+  } else if (x->rank >= 0 && i >= x->rank && least < 0) {
     return tn_rule_demand(r, tn_sym_ne(t, e, tn_sym_int(t, 0)),
                           "target dim %d, %s, would be 0: a copy of a dim that is not there", i, tn_sym_text(t, e));
-  } else if (b.lo == 0 && (i >= x->rank || x->dims[i] != e)) {
+  } else if (least == 0 && (i >= x->rank || x->dims[i] != e)) {
     return reshape_demand_size(r, e, i);
   }
   return TN_OK;
@@ -84,7 +94,7 @@ static tn_status reshape_maybe_rest(tn_rule *r, int n, const tn_sym *entries, tn
 /* Where a dim is not known, one that may be -1 is not either. */
 static void reshape_unclear(tn_rule *r, int n, tn_sym *dims, int rest) {
   for (int i = 0; i < n && rest < 0; i++)
-    if (dims[i] && tn_sym_bounds(r->syms, dims[i]).lo < 0) dims[i] = NULL;
+    if (dims[i] && reshape_least(r, dims[i]) < 0) dims[i] = NULL;
 }
 
 static tn_status reshape_known(tn_rule *r, int n, const tn_sym *entries) {
@@ -103,7 +113,7 @@ static tn_status reshape_known(tn_rule *r, int n, const tn_sym *entries) {
     } else if (tn_sym_bounds(t, dims[i]).hi < -1) {
       return tn_rule_fail(r, TN_INVALID, "target dim %d is %s", i, tn_sym_text(t, dims[i]));
     } else {
-      maybe = maybe || tn_sym_bounds(t, dims[i]).lo < 0;
+      maybe = maybe || reshape_least(r, dims[i]) < 0;
       others = tn_sym_mul(t, others, dims[i]);
     }
   }

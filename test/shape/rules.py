@@ -103,6 +103,12 @@ def test_reshape_by_the_shape_of_another():
            checks=["3*a*b*c == 2*s*t", "a == 0 or 1 <= s", "1 <= t"])
 
 
+def test_reshape_knows_that_a_window_fits():
+    """A normalisation of groups over a convolution: back to its shape, which no check before lets be -1 or 0."""
+    expect("x: f32[a,1,s]; w: f32[8,1,10]", "%y = conv(%x, %w) {strides = [5]}\n%n = shape(%y)\n%z = reshape(%y, $[0, 4, -1])\n"
+           "%o = reshape(%z, %n)", z="[a, 4, 2*(s//5) - 2]", o="[a, 8, s//5 - 1]", checks=["1 <= a", "10 <= s"])
+
+
 def test_reshape_copies_a_size():
     facts = expect("x: f32[a,b,c]", "%o = reshape(%x, $[1, 0, 3])", o="[1, b, 3]", checks=["3*b == a*b*c"])
     assert facts["o"] == "[1, b, 3]"
