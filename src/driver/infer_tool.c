@@ -56,11 +56,14 @@ const char *tn_tool_symbol_from(tn_graph *g, tn_value *const *values, const tn_s
                          v->name);
 }
 
-static void infer_put_symbols(tn_text *t, tn_graph *g, tn_value *const *values) {
+static void infer_put_symbols(tn_text *t, tn_graph *g, tn_value *const *values, const bool *used) {
+  bool first = true;
   tn_text_addz(t, "{\n \"symbols\": {");
   for (uint32_t i = 0; i < tn_sym_n_symbols(g->syms); i++) {
     const tn_symbol *s = tn_sym_symbol(g->syms, i);
-    tn_text_addz(t, i ? ",\n  " : "\n  ");
+    if (!used[i]) continue;
+    tn_text_addz(t, first ? "\n  " : ",\n  ");
+    first = false;
     tn_text_json(t, tn_str_of(s->name));
     tn_text_addz(t, ": {\"min\": ");
     infer_put_bound(t, s->min);
@@ -128,6 +131,71 @@ static void infer_put_elements(tn_text *t, tn_graph *g, const tn_type *type) {
     infer_put_elem(t, g, &type->content[i]);
   }
   tn_text_addz(t, "]");
+}
+
+/* Which symbols to tell: the inputs' and the user's, and of the others those that something told mentions, for a rule
+ * may have named what a later one knew exactly. */
+typedef struct infer_used {
+  tn_graph *graph;
+  bool *at; /* by symbol */
+  TN_VEC(uint32_t) todo;
+  tn_map seen; /* expressions */
+} infer_used;
+
+static void infer_use_symbol(void *arg, uint32_t symbol) {
+  infer_used *const u = arg;
+  if (u->at[symbol]) return;
+  u->at[symbol] = true;
+  tn_vec_push(&u->graph->ctx->arena, &u->todo, symbol);
+}
+
+static void infer_use(infer_used *u, tn_sym e) {
+  uint64_t had;
+  if (!e || tn_sym_is_int(e) || tn_map_find(&u->seen, tn_map_key(e), &had)) return;
+  tn_map_set(&u->graph->ctx->arena, &u->seen, tn_map_key(e), 1);
+  tn_sym_symbols(u->graph->syms, e, infer_use_symbol, u);
+}
+
+static void infer_use_value(infer_used *u, const tn_value *v) {
+  const tn_type *t = v ? &v->type : NULL;
+  while (t && t->elem) t = t->elem;
+  if (!t) return;
+  for (int i = 0; tn_type_has_rank(t) && i < t->rank; i++) infer_use(u, t->dims[i]);
+  for (int64_t i = 0; i < tn_type_content_count(t); i++) infer_use(u, t->content[i].sym);
+}
+
+static tn_status infer_use_node(void *arg, tn_node *node) {
+  for (int i = 0; i < node->n_out; i++) infer_use_value(arg, node->out[i]);
+  for (int i = 0; i < node->n_regions; i++)
+    for (int j = 0; j < node->regions[i]->n_params; j++) infer_use_value(arg, node->regions[i]->params[j]);
+  return TN_OK;
+}
+
+static bool infer_is_input(const tn_graph *g, const tn_symbol *s, tn_value *const *values) {
+  if (s->source == TN_SOURCE_GIVEN) return true;
+  if ((s->source != TN_SOURCE_DIM && s->source != TN_SOURCE_ELEM) || s->value >= g->n_values) return false;
+  const tn_value *const v = values[s->value];
+  return v && !v->def && !v->region->owner;
+}
+
+static tn_status infer_symbols(tn_graph *g, tn_value *const *values, bool **out) {
+  const uint32_t n = tn_sym_n_symbols(g->syms);
+  infer_used u = {.graph = g, .at = TN_NEW_ARRAY(&g->ctx->arena, bool, n + 1)};
+  uint32_t inputs = 0;
+  *out = u.at;
+  for (uint32_t i = 0; i < n; i++) {
+    u.at[i] = infer_is_input(g, tn_sym_symbol(g->syms, i), values);
+    inputs += u.at[i];
+  }
+  if (inputs == n) return TN_OK;
+  TN_TRY(tn_graph_walk(g, infer_use_node, &u));
+  for (size_t i = 0; i < g->checks.n; i++) infer_use(&u, g->checks.at[i].condition);
+  while (u.todo.n) {
+    const tn_symbol *const s = tn_sym_symbol(g->syms, u.todo.at[--u.todo.n]);
+    if (s->source == TN_SOURCE_DEFINED) infer_use(&u, s->definition);
+    infer_use(&u, s->at_most);
+  }
+  return TN_OK;
 }
 
 typedef struct infer_list { /* the values of a table or of JSON, one after the other */
@@ -203,9 +271,10 @@ static void infer_put_results(infer_list *l) {
       infer_put_value(l, main->result_names[i], &main->results[i]->type);
 }
 
-static tn_status infer_put_json(const infer_tool *tool, tn_text *t, tn_graph *g, tn_value *const *values) {
+static tn_status infer_put_json(const infer_tool *tool, tn_text *t, tn_graph *g, tn_value *const *values,
+                                const bool *used) {
   infer_list list = {tool, g, t, true};
-  infer_put_symbols(t, g, values);
+  infer_put_symbols(t, g, values, used);
   tn_text_addz(t, " \"values\": {");
   TN_TRY(infer_put_all(&list));
   infer_put_results(&list);
@@ -232,9 +301,11 @@ static tn_status infer_put_json(const infer_tool *tool, tn_text *t, tn_graph *g,
   return TN_OK;
 }
 
-static tn_status infer_put_table(const infer_tool *tool, tn_text *t, tn_graph *g, tn_value *const *values) {
+static tn_status infer_put_table(const infer_tool *tool, tn_text *t, tn_graph *g, tn_value *const *values,
+                                 const bool *used) {
   for (uint32_t i = 0; i < tn_sym_n_symbols(g->syms); i++) {
     const tn_symbol *s = tn_sym_symbol(g->syms, i);
+    if (!used[i]) continue;
     const char *from = tn_tool_symbol_from(g, values, s);
     tn_text_printf(t, "symbol %s: %s\n", tn_sym_text(g->syms, s->var), from ? from : "?");
   }
@@ -293,9 +364,11 @@ static tn_status infer_inside(tn_compilation *c, void *arg) {
   if (c->is_program) return tn_fail(&c->ctx, TN_INVALID, (tn_loc){0}, "a program holds no model to infer");
   tn_value **values;
   TN_TRY(infer_sources(g, &values));
+  bool *used;
+  TN_TRY(infer_symbols(g, values, &used));
   tn_text t;
   tn_text_init(&t, &c->ctx.arena);
-  TN_TRY(tool->json ? infer_put_json(tool, &t, g, values) : infer_put_table(tool, &t, g, values));
+  TN_TRY(tool->json ? infer_put_json(tool, &t, g, values, used) : infer_put_table(tool, &t, g, values, used));
   TN_TRY(tn_blob_take(&t, tool->out));
   return tool->out_path ? infer_write(c, tool->out_path) : TN_OK;
 }
