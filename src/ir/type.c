@@ -45,9 +45,10 @@ int64_t tn_type_content_count(const tn_type *t) {
   return n;
 }
 
+enum { TYPE_MAX_NESTING = 8 };
+
 static const tn_type *type_open(tn_arena *a, const tn_type *elem, int depth) {
-  enum { MAX_NESTING = 8 };
-  if (!elem || depth > MAX_NESTING) return NULL;
+  if (!elem || depth > TYPE_MAX_NESTING) return NULL;
   tn_type *out = TN_NEW(a, tn_type);
   *out = *elem;
   out->content = NULL;
@@ -60,6 +61,37 @@ static const tn_type *type_open(tn_arena *a, const tn_type *elem, int depth) {
 }
 
 const tn_type *tn_type_open_elem(tn_arena *a, const tn_type *elem) { return type_open(a, elem, 0); }
+
+static void type_join_tensor(tn_arena *a, tn_type *out, const tn_type *y) {
+  const tn_type x = *out;
+  if (!x.dtype || !y->dtype)
+    out->dtype = x.dtype ? x.dtype : y->dtype;
+  else if (x.dtype != y->dtype)
+    out->dtype = TN_DTYPE_NONE;
+  if (y->rank == TN_RANK_NO_ITEM) return;
+  out->rank = x.rank == TN_RANK_NO_ITEM || x.rank == y->rank ? y->rank : -1;
+  out->dims = out->rank < 0 ? NULL : y->dims;
+  if (out->rank < 0 || x.rank != y->rank) return;
+  tn_sym *const dims = TN_NEW_ARRAY(a, tn_sym, out->rank + 1);
+  for (int j = 0; j < out->rank; j++) dims[j] = x.dims[j] == y->dims[j] ? x.dims[j] : NULL;
+  out->dims = dims;
+}
+
+static const tn_type *type_join(tn_arena *a, const tn_type *x, const tn_type *y, int depth) {
+  tn_type *const out = TN_NEW(a, tn_type);
+  *out = (tn_type){.rank = -1};
+  if (!x || !y || x->kind != y->kind || depth > TYPE_MAX_NESTING) return out;
+  *out = *x;
+  out->content = NULL;
+  if (x->kind == TN_TYPE_TENSOR)
+    type_join_tensor(a, out, y);
+  else if (x->dtype != y->dtype)
+    out->dtype = TN_DTYPE_NONE;
+  if (x->elem || y->elem) out->elem = type_join(a, x->elem, y->elem, depth + 1);
+  return out;
+}
+
+const tn_type *tn_type_join_elem(tn_arena *a, const tn_type *x, const tn_type *y) { return type_join(a, x, y, 0); }
 
 static void type_print_tensor(tn_symtab *syms, tn_text *out, const tn_type *t) {
   tn_text_addz(out, tn_dtype_name(t->dtype));

@@ -6,8 +6,9 @@
 #include "sym/sym.h"
 
 enum {
-  TN_MAX_RANK = 16,     /* dims of one tensor */
-  TN_MAX_CONTENT = 1024 /* elements whose symbolic content is kept */
+  TN_MAX_RANK = 16,      /* dims of one tensor */
+  TN_MAX_CONTENT = 1024, /* elements whose symbolic content is kept */
+  TN_RANK_NO_ITEM = -2   /* of the items of a sequence that has none: not known, but any other is narrower knowledge */
 };
 
 typedef enum tn_type_kind {
@@ -38,7 +39,7 @@ typedef struct tn_elem {
 typedef struct tn_type {
   tn_type_kind kind;
   tn_dtype dtype;         /* TENSOR: NONE = not known yet; MAP: of the keys */
-  int rank;               /* TENSOR: -1 = not known */
+  int rank;               /* TENSOR: -1 = not known, or TN_RANK_NO_ITEM */
   const tn_sym *dims;     /* rank of them; an entry is NULL only between import and the pass `symbolize` */
   const tn_elem *content; /* TENSOR: row-major elements, or NULL; their count is the product of dims, all constant */
   const struct tn_type *elem; /* SEQUENCE, OPTIONAL: element type (may be UNKNOWN); MAP: of one value */
@@ -56,6 +57,8 @@ int64_t tn_type_content_count(const tn_type *t); /* elements of content; 0 when 
 /* What a claim says of the elements of a sequence or optional: they differ from each other, so that each dim is
  * constant or open. In the arena; NULL for NULL, and where claims are nested too deep. */
 const tn_type *tn_type_open_elem(tn_arena *a, const tn_type *elem);
+/* What the elements of two sequences or optionals have in common: dims that differ are open. In the arena. */
+const tn_type *tn_type_join_elem(tn_arena *a, const tn_type *x, const tn_type *y);
 /* "f32[N,S//2,3]", "f32[*]" (rank unknown), "seq(f32[N])", "opt(...)", "?". */
 void tn_type_print(tn_symtab *syms, tn_text *out, const tn_type *t);
 

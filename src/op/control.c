@@ -47,6 +47,17 @@ static control_inside control_look(tn_rule *r) {
   return in;
 }
 
+/* The type of items, with those dims open that may not leave. */
+static const tn_type *control_open(tn_rule *r, control_inside *in, const tn_type *elem) {
+  if (!elem || !tn_type_has_rank(elem)) return elem;
+  tn_sym *const dims = tn_rule_dims(r, elem->rank);
+  for (int d = 0; d < elem->rank; d++)
+    dims[d] = elem->dims[d] && control_leaves(in, elem->dims[d]) ? elem->dims[d] : NULL;
+  tn_type *const out = TN_NEW(&r->ctx->arena, tn_type);
+  *out = tn_type_tensor(elem->dtype, elem->rank, dims);
+  return out;
+}
+
 static void control_forget_region(tn_region *region) {
   for (tn_node *n = region->first; n; n = n->next) {
     for (int i = 0; i < n->n_out; i++)
@@ -59,6 +70,7 @@ static void control_forget_region(tn_region *region) {
 static void control_set_out(tn_rule *r, control_inside *in, int i, const tn_type *t) {
   r->out[i] = *t;
   r->out[i].content = NULL;
+  r->out[i].elem = control_open(r, in, t->elem);
   if (t->kind != TN_TYPE_TENSOR || t->rank < 0) return;
   tn_sym *const dims = tn_rule_dims(r, t->rank);
   for (int d = 0; d < t->rank; d++)
@@ -111,11 +123,7 @@ static tn_status if_join(tn_rule *r, control_inside *in, int i, const tn_type *a
   if (a->kind != b->kind) return tn_rule_fail(r, TN_MISMATCH, "output %d is a tensor in one branch only", i);
   if (a->kind != TN_TYPE_TENSOR) {
     r->out[i] = *a;
-    if (a->elem && b->elem && !tn_type_same(a->elem, b->elem)) {
-      tn_type *const elem = TN_NEW(&r->ctx->arena, tn_type);
-      *elem = tn_type_tensor(a->elem->dtype == b->elem->dtype ? a->elem->dtype : TN_DTYPE_NONE, -1, NULL);
-      r->out[i].elem = elem;
-    }
+    r->out[i].elem = control_open(r, in, tn_type_join_elem(&r->ctx->arena, a->elem, b->elem));
     return TN_OK;
   }
   if (a->dtype && b->dtype && a->dtype != b->dtype)
@@ -206,6 +214,18 @@ TN_OP(if){
 
 /* --- loop --- */
 
+static bool control_has_items(const tn_type *t) { return t->kind == TN_TYPE_SEQUENCE || t->kind == TN_TYPE_OPTIONAL; }
+
+/* A carried sequence or optional: its items are those that came in, and those that the body puts there. */
+static bool loop_generalise_items(tn_rule *r, control_inside *in, tn_value *param, const tn_type *result) {
+  tn_type t = param->type;
+  if (t.kind != result->kind || tn_type_same(t.elem, result->elem)) return false;
+  t.elem = control_open(r, in, tn_type_join_elem(&r->ctx->arena, t.elem, result->elem));
+  if (tn_type_same(t.elem, param->type.elem)) return false;
+  tn_edit_set_type(param, t);
+  return true;
+}
+
 /* The type a loop-carried value has in every round: dims that the body changes become symbols bound at each entry. */
 static bool loop_generalise(tn_rule *r, tn_value *param, const tn_type *result) {
   tn_type t = param->type;
@@ -237,12 +257,19 @@ static void control_set_param(tn_value *param, tn_type t) {
 
 /* Infers `body` until the carried values keep their types; params[first..first+n) against results[at..at+n). */
 static tn_status loop_fixpoint(tn_rule *r, tn_region *body, int first, int at, int n) {
+  control_inside in = {0};
   for (int round = 0;; round++) {
     control_forget_region(body);
     TN_TRY(tn_infer_region(r->graph, body));
     bool changed = false;
-    for (int i = 0; i < n; i++)
-      changed = loop_generalise(r, body->params[first + i], &body->results[at + i]->type) || changed;
+    for (int i = 0; i < n; i++) {
+      tn_value *const param = body->params[first + i];
+      const tn_type *const result = &body->results[at + i]->type;
+      const bool has_items = control_has_items(&param->type);
+      if (has_items && !in.syms) in = control_look(r);
+      changed =
+          (has_items ? loop_generalise_items(r, &in, param, result) : loop_generalise(r, param, result)) || changed;
+    }
     if (!changed) return TN_OK;
     if (round > 2 * TN_MAX_RANK) return tn_rule_fail(r, TN_INTERNAL, "the body's types do not settle");
   }

@@ -19,25 +19,18 @@ static void sequence_set(tn_rule *r, int i, tn_type elem) {
   r->out[i] = (tn_type){.kind = TN_TYPE_SEQUENCE, .rank = -1, .elem = sequence_keep(r, elem)};
 }
 
-/* What items of either type have in common. */
 static tn_status sequence_join(tn_rule *r, const tn_type *a, const tn_type *b, tn_type *out) {
-  *out = *a;
-  if (a->kind != TN_TYPE_TENSOR || b->kind != TN_TYPE_TENSOR) return TN_OK;
-  if (a->dtype && b->dtype && a->dtype != b->dtype)
+  if (a->kind == TN_TYPE_TENSOR && b->kind == TN_TYPE_TENSOR && a->dtype && b->dtype && a->dtype != b->dtype)
     return tn_rule_fail(r, TN_MISMATCH, "an item is %s, the others are %s", tn_dtype_name(b->dtype),
                         tn_dtype_name(a->dtype));
-  if (!out->dtype) out->dtype = b->dtype;
-  if (a->rank != b->rank) out->rank = -1;
-  if (out->rank < 0) return TN_OK;
-  tn_sym *const dims = tn_rule_dims(r, out->rank);
-  for (int d = 0; d < out->rank; d++) dims[d] = a->dims[d] == b->dims[d] ? a->dims[d] : NULL;
-  out->dims = dims;
+  *out = a->kind == b->kind ? *tn_type_join_elem(&r->ctx->arena, a, b) : *a;
   return TN_OK;
 }
 
 /* Output i := one item of the sequence. */
 static void sequence_set_item(tn_rule *r, int i, const tn_type *elem) {
   r->out[i] = *elem;
+  if (elem->rank < 0) r->out[i].rank = -1;
   if (elem->kind != TN_TYPE_TENSOR || elem->rank < 0) return;
   tn_sym *const dims = tn_rule_dims(r, elem->rank);
   for (int d = 0; d < elem->rank; d++) dims[d] = elem->dims[d] ? elem->dims[d] : tn_rule_fresh(r, i, d, 0, NULL);
@@ -90,7 +83,7 @@ static tn_status sequence_empty_shape(tn_rule *r) {
   const tn_attr *const d = tn_rule_attr(r, "dtype");
   if (d && !tn_dtype_valid((int)d->i))
     return tn_rule_fail(r, TN_INVALID, "attribute 'dtype' is %lld, which is no element type", (long long)d->i);
-  sequence_set(r, 0, tn_type_tensor(d ? (tn_dtype)d->i : TN_F32, -1, NULL));
+  sequence_set(r, 0, tn_type_tensor(d ? (tn_dtype)d->i : TN_F32, TN_RANK_NO_ITEM, NULL));
   return TN_OK;
 }
 static tn_status sequence_empty_eval(tn_eval *e) {
@@ -565,6 +558,7 @@ static tn_status sequence_map_shape(tn_rule *r) {
     return tn_rule_fail(r, TN_INVALID, "the body gives %d outputs, expected %d", body->n_results, r->n_out);
   for (int i = 0; i < r->n_in; i++) {
     tn_type t = r->in[i]->kind == TN_TYPE_SEQUENCE ? *sequence_elem(r->in[i]) : *r->in[i];
+    if (t.rank < 0) t.rank = -1;
     if (t.kind == TN_TYPE_TENSOR && t.rank >= 0) {
       tn_sym *const dims = tn_rule_dims(r, t.rank);
       for (int d = 0; d < t.rank; d++) dims[d] = t.dims[d] ? t.dims[d] : tn_rule_fresh_value(r, body->params[i], d);

@@ -165,6 +165,23 @@ yield (%t)
     assert facts["y"] == "[y_d0, 2]", facts["y"]
 
 
+def test_items_that_a_loop_inserts():
+    """The items of a carried sequence are those that came in and those that rounds insert; none came in with an empty one."""
+    body = """%%o = loop($3, $true, %%s) region (%%i: i64[], %%g: bool[], %%p: ?) {
+%%t = concat(%%x, %%%s) {axis = 0}
+%%q = sequence_insert(%%p, %%t)
+yield (%%g, %%q)
+}
+%%y = sequence_at(%%o, $0)""".replace("$true", "%%c")
+    facts = infer("x: f32[N,2]; c: bool[]", "%s = sequence_empty()\n" + body % "x")
+    assert facts.all["values"]["o"]["type"] == "seq(f32[2*N,2])" and facts["y"] == "[2*N, 2]", facts["y"]
+    facts = infer("x: f32[N,2]; c: bool[]", "%s = sequence_construct(%x)\n" + body % "x")
+    assert facts.all["values"]["o"]["type"] == "seq(f32[?,2])" and facts["y"] == "[y_d0, 2]", facts["y"]
+    grown = (body % "x").replace("%t = concat(%x, %x)", "%f = non_zero(%x)\n%t = concat(%f, %f)")
+    facts = infer("x: f32[N,2]; c: bool[]", "%s = sequence_empty() {dtype = i64}\n" + grown)  # what differs from round to round stays inside
+    assert facts.all["values"]["o"]["type"] == "seq(i64[4,?])", facts.all["values"]["o"]
+
+
 def test_items_of_a_split():
     split = "%s = split_to_sequence(%x, $3) {axis = 1}\n"
     for at, size, check in ("$0", "min(3, N)", {"1 <= N"}), ("$2", "min(3, N - 6)", {"7 <= N"}), (
