@@ -36,8 +36,10 @@ TN_MUST_CHECK tn_status tn_plan_joins(tn_planning *p);
 /* Orders the buffers of each region by address and ties them, so that their offsets follow from their sizes. */
 void tn_plan_place(tn_pass *pass, tn_graph *g, tn_plan *plan);
 
-/* Sizes for guesses 0 ... of the symbols, of one of n buffers. */
+/* out[b]: the size of buffer b for guess 0 ... of the symbols, for the n buffers of `which` (NULL: the first n); 0: it
+ * is not known, or too large to add up n of them. */
 enum { TN_PLAN_GUESSES = 4, TN_PLAN_MANY = 20000 /* buffers: one guess is enough work */ };
-size_t tn_plan_guess(tn_symtab *syms, tn_sym bytes, int guess, uint32_t n);
+void tn_plan_guess(tn_symtab *syms, const tn_plan_buffer *buffers, const uint32_t *which, uint32_t n, int guess,
+                   size_t *out);
 
 #endif

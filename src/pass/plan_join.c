@@ -20,6 +20,7 @@ typedef struct joins {
   uint32_t *newest, *n_values, *height;
   uint32_t leaves; /* a power of 2 */
   int n_guesses;
+  size_t *sizes[TN_PLAN_GUESSES]; /* by buffer */
   join_tree trees[TN_PLAN_GUESSES];
   int64_t before[TN_PLAN_GUESSES];
   uint32_t *moving, n_moving; /* candidates: operand numbers of the node at hand, the last made first */
@@ -42,10 +43,9 @@ static void join_add_in(join_tree *t, uint32_t at, uint32_t low, uint32_t n, uin
 }
 
 /* A buffer's life begins to count (sign 1), or counts no longer (-1). */
-static void join_count(joins *j, tn_sym bytes, uint32_t first, uint32_t last, int sign) {
+static void join_count(joins *j, uint32_t buffer, uint32_t first, uint32_t last, int sign) {
   for (int g = 0; g < j->n_guesses; g++) {
-    const int64_t size = (int64_t)tn_plan_guess(j->p->graph->syms, bytes, g, j->p->out->n_buffers);
-    join_add_in(&j->trees[g], 1, 0, j->leaves, first, last, sign * size);
+    join_add_in(&j->trees[g], 1, 0, j->leaves, first, last, sign * (int64_t)j->sizes[g][buffer]);
   }
 }
 
@@ -139,23 +139,22 @@ static void join_candidates(joins *j, uint32_t into) {
 /* How many of the candidates move: all, or as many of those made last as fit. */
 static uint32_t join_choose(joins *j, uint32_t into) {
   const tn_plan_buffer *buffers = j->p->out->buffers;
-  const tn_sym bytes = buffers[into].bytes;
   uint32_t n = j->n_moving;
   uint32_t *const last = TN_NEW_ARRAY(&j->p->pass->ctx->pass, uint32_t, n + 1); /* of the life with the first i */
   last[0] = buffers[into].last;
   for (uint32_t i = 0; i < n; i++) {
-    const tn_plan_buffer *b = &buffers[join_buffer(j, j->moving[i])];
-    last[i + 1] = b->last > last[i] ? b->last : last[i];
-    join_count(j, b->bytes, b->first, b->last, -1);
+    const uint32_t b = join_buffer(j, j->moving[i]);
+    last[i + 1] = buffers[b].last > last[i] ? buffers[b].last : last[i];
+    join_count(j, b, buffers[b].first, buffers[b].last, -1);
   }
-  join_count(j, bytes, buffers[into].first, buffers[into].last, -1);
+  join_count(j, into, buffers[into].first, buffers[into].last, -1);
   for (;;) {
     const uint32_t first = n ? buffers[join_buffer(j, j->moving[n - 1])].first : buffers[into].first;
-    join_count(j, bytes, first, last[n], 1);
+    join_count(j, into, first, last[n], 1);
     if (n == 0 || join_fits(j)) return n;
-    const tn_plan_buffer *b = &buffers[join_buffer(j, j->moving[--n])];
-    join_count(j, bytes, first, last[n + 1], -1);
-    join_count(j, b->bytes, b->first, b->last, 1);
+    const uint32_t b = join_buffer(j, j->moving[--n]);
+    join_count(j, into, first, last[n + 1], -1);
+    join_count(j, b, buffers[b].first, buffers[b].last, 1);
   }
 }
 
@@ -203,12 +202,13 @@ static void join_init(joins *j) {
   j->n_guesses = n > TN_PLAN_MANY ? 1 : TN_PLAN_GUESSES;
   for (j->leaves = 1; j->leaves < p->clock;) j->leaves *= 2;
   for (int g = 0; g < j->n_guesses; g++) {
+    j->sizes[g] = TN_NEW_ARRAY(a, size_t, n + 1);
+    tn_plan_guess(p->graph->syms, p->out->buffers, NULL, n, g, j->sizes[g]);
     j->trees[g].most = TN_NEW_ARRAY(a, int64_t, 2 * (size_t)j->leaves);
     j->trees[g].add = TN_NEW_ARRAY(a, int64_t, 2 * (size_t)j->leaves);
   }
   for (uint32_t i = 0; i < n; i++)
-    if (p->merged[i] == i)
-      join_count(j, p->out->buffers[i].bytes, p->out->buffers[i].first, p->out->buffers[i].last, 1);
+    if (p->merged[i] == i) join_count(j, i, p->out->buffers[i].first, p->out->buffers[i].last, 1);
   join_settle(j);
 }
 

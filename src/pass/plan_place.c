@@ -23,13 +23,17 @@ static bool spot_symbol(void *arg, uint32_t symbol, int64_t *out) {
   return true;
 }
 
-size_t tn_plan_guess(tn_symtab *syms, tn_sym bytes, int guess, uint32_t n) {
+void tn_plan_guess(tn_symtab *syms, const tn_plan_buffer *buffers, const uint32_t *which, uint32_t n, int guess,
+                   size_t *out) {
   spot_guess g = {syms, guess};
-  int64_t value = 0;
-  size_t size = 0;
-  const bool is_good = tn_sym_eval(syms, bytes, spot_symbol, &g, &value) == TN_OK && value > 0 &&
-                       value < INT64_MAX / 1024 / (int64_t)n && tn_align_size((size_t)value, TN_PLAN_ALIGN, &size);
-  return is_good ? size : 0;
+  const tn_sym_evaluation sizes = tn_sym_evaluation_begin(syms, spot_symbol, &g);
+  for (uint32_t i = 0; i < n; i++) {
+    const uint32_t b = which ? which[i] : i;
+    int64_t value = 0;
+    const bool is_good = tn_sym_evaluate(&sizes, buffers[b].bytes, &value) == TN_OK && value > 0 &&
+                         value < INT64_MAX / 1024 / (int64_t)n && tn_align_size((size_t)value, TN_PLAN_ALIGN, &out[b]);
+    if (!is_good) out[b] = 0;
+  }
 }
 
 typedef struct spots {
@@ -46,11 +50,6 @@ typedef struct spots {
   size_t *sizes[TN_PLAN_GUESSES]; /* by buffer of the plan */
   double worst;
 } spots;
-
-static void spot_sizes(spots *p, int guess, const uint32_t *buffers) {
-  for (uint32_t i = 0; i < p->n; i++)
-    p->sizes[guess][buffers[i]] = tn_plan_guess(p->syms, p->plan->buffers[buffers[i]].bytes, guess, p->n);
-}
 
 static void spot_load(spots *p, int guess) {
   for (uint32_t i = 0; i < p->n; i++) p->b[i].bytes = p->sizes[guess][p->of[i]];
@@ -122,7 +121,7 @@ static void spot_guess_once(spots *p, int guess, int guesses) {
 static void spot_region(spots *p, const uint32_t *buffers) {
   const int guesses = p->n > TN_PLAN_MANY ? 1 : TN_PLAN_GUESSES;
   p->worst = 0;
-  for (int g = 0; g < guesses; g++) spot_sizes(p, g, buffers);
+  for (int g = 0; g < guesses; g++) tn_plan_guess(p->syms, p->plan->buffers, buffers, p->n, g, p->sizes[g]);
   for (uint32_t i = 0; i < p->n; i++) {
     const tn_plan_buffer *b = &p->plan->buffers[buffers[i]];
     p->of[i] = buffers[i];

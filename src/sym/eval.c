@@ -5,38 +5,30 @@
 
 enum { EVAL_OPEN = 1, EVAL_DONE = 16 }; /* DONE + the status */
 
-typedef struct eval_walk {
-  tn_symtab *t;
-  tn_sym_env env;
-  void *arg;
-  uint32_t stamp;
-  TN_VEC(tn_sym_frame) stack;
-} eval_walk;
-
-static tn_status eval_known(eval_walk *w, tn_sym e, int64_t *out) {
+static tn_status eval_known(const tn_sym_evaluation *w, tn_sym e, int64_t *out) {
   const tn_sym_memo *const m = tn_sym_memo_of(w->t, e);
   *out = m->value;
   return (tn_status)(m->state - EVAL_DONE);
 }
 
-static bool eval_is_known(eval_walk *w, tn_sym e) {
+static bool eval_is_known(const tn_sym_evaluation *w, tn_sym e) {
   const tn_sym_memo *const m = tn_sym_memo_of(w->t, e);
   return m->stamp == w->stamp && m->state >= EVAL_DONE;
 }
 
-static bool eval_is_open(eval_walk *w, tn_sym e) {
+static bool eval_is_open(const tn_sym_evaluation *w, tn_sym e) {
   const tn_sym_memo *const m = tn_sym_memo_of(w->t, e);
   return m->stamp == w->stamp && m->state == EVAL_OPEN;
 }
 
-static void eval_set(eval_walk *w, tn_sym e, tn_status s, int64_t v) {
+static void eval_set(const tn_sym_evaluation *w, tn_sym e, tn_status s, int64_t v) {
   tn_sym_memo *const m = tn_sym_memo_of(w->t, e);
   m->stamp = w->stamp;
   m->state = (uint8_t)(EVAL_DONE + (int)s);
   m->value = v;
 }
 
-static tn_status eval_sum(eval_walk *w, tn_sym e, int64_t *out) {
+static tn_status eval_sum(const tn_sym_evaluation *w, tn_sym e, int64_t *out) {
   tn_i128 sum = e->k;
   for (uint32_t i = 0; i < e->n; i++) {
     int64_t v;
@@ -48,7 +40,7 @@ static tn_status eval_sum(eval_walk *w, tn_sym e, int64_t *out) {
   return TN_OK;
 }
 
-static tn_status eval_product(eval_walk *w, tn_sym e, int64_t *out) {
+static tn_status eval_product(const tn_sym_evaluation *w, tn_sym e, int64_t *out) {
   int64_t r = 1;
   bool zero = false, big = false;
   for (uint32_t i = 0; i < e->n; i++) {
@@ -62,7 +54,7 @@ static tn_status eval_product(eval_walk *w, tn_sym e, int64_t *out) {
 }
 
 /* A false argument decides `and` whatever the others do, in any order; so does a true one `or`. */
-static tn_status eval_logic(eval_walk *w, tn_sym e, int64_t *out) {
+static tn_status eval_logic(const tn_sym_evaluation *w, tn_sym e, int64_t *out) {
   const bool absorbing = e->kind == TN_SYM_OR;
   tn_status worst = TN_OK;
   for (uint32_t i = 0; i < e->n; i++) {
@@ -78,7 +70,7 @@ static tn_status eval_logic(eval_walk *w, tn_sym e, int64_t *out) {
   return worst;
 }
 
-static tn_status eval_choice(eval_walk *w, tn_sym e, int64_t *out) {
+static tn_status eval_choice(const tn_sym_evaluation *w, tn_sym e, int64_t *out) {
   int64_t r;
   TN_TRY(eval_known(w, e->args[0], &r));
   for (uint32_t i = 1; i < e->n; i++) {
@@ -103,7 +95,7 @@ static tn_status eval_divide(tn_sym_kind kind, int64_t a, int64_t b, int64_t *ou
   return ok ? TN_OK : TN_LIMIT;
 }
 
-static tn_status eval_two(eval_walk *w, tn_sym e, int64_t *out) {
+static tn_status eval_two(const tn_sym_evaluation *w, tn_sym e, int64_t *out) {
   int64_t a, b;
   TN_TRY(eval_known(w, e->args[0], &a));
   TN_TRY(eval_known(w, e->args[1], &b));
@@ -122,7 +114,7 @@ static tn_status eval_two(eval_walk *w, tn_sym e, int64_t *out) {
   }
 }
 
-static tn_status eval_one(eval_walk *w, tn_sym e, int64_t *out) {
+static tn_status eval_one(const tn_sym_evaluation *w, tn_sym e, int64_t *out) {
   int64_t a;
   switch ((tn_sym_kind)e->kind) {
     case TN_SYM_NOT:
@@ -140,7 +132,7 @@ static tn_status eval_one(eval_walk *w, tn_sym e, int64_t *out) {
   }
 }
 
-static tn_status eval_ratio(eval_walk *w, tn_sym e, int64_t *out) {
+static tn_status eval_ratio(const tn_sym_evaluation *w, tn_sym e, int64_t *out) {
   int64_t a, n, d;
   TN_TRY(eval_known(w, e->args[0], &a));
   TN_TRY(eval_known(w, e->args[1], &n));
@@ -149,7 +141,7 @@ static tn_status eval_ratio(eval_walk *w, tn_sym e, int64_t *out) {
   return tn_f32ratio_i64(a, n, d, out) ? TN_OK : TN_LIMIT;
 }
 
-static tn_status eval_args(eval_walk *w, tn_sym e, int64_t *out) {
+static tn_status eval_args(const tn_sym_evaluation *w, tn_sym e, int64_t *out) {
   switch ((tn_sym_kind)e->kind) {
     case TN_SYM_INT:
       *out = e->k;
@@ -178,7 +170,7 @@ static tn_status eval_args(eval_walk *w, tn_sym e, int64_t *out) {
 }
 
 /* What e still waits for; NULL when it can be computed. */
-static tn_sym eval_waits_for(eval_walk *w, tn_sym_frame *f) {
+static tn_sym eval_waits_for(const tn_sym_evaluation *w, tn_sym_frame *f) {
   const tn_sym e = f->e;
   int64_t c;
   if (e->kind == TN_SYM_VAR) {
@@ -196,7 +188,7 @@ static tn_sym eval_waits_for(eval_walk *w, tn_sym_frame *f) {
 }
 
 /* Constants and bound symbols at once; the rest waits on the stack. */
-static void eval_enter(eval_walk *w, tn_sym e) {
+static void eval_enter(const tn_sym_evaluation *w, tn_sym e) {
   int64_t v = 0;
   if (e->kind == TN_SYM_VAR) {
     if (w->env && w->env(w->arg, (uint32_t)e->k, &v)) {
@@ -211,34 +203,43 @@ static void eval_enter(eval_walk *w, tn_sym e) {
   tn_sym_memo *const m = tn_sym_memo_of(w->t, e);
   m->stamp = w->stamp;
   m->state = EVAL_OPEN;
-  tn_vec_push(w->t->arena, &w->stack, (tn_sym_frame){e, 0});
+  tn_vec_push(w->t->arena, &w->t->frames, (tn_sym_frame){e, 0});
 }
 
-static void eval_leave(eval_walk *w, tn_sym e) {
+static void eval_leave(const tn_sym_evaluation *w, tn_sym e) {
   int64_t v = 0;
   const tn_status s =
       e->kind == TN_SYM_VAR ? eval_known(w, w->t->symbols.at[e->k].definition, &v) : eval_args(w, e, &v);
   eval_set(w, e, s, v);
-  w->stack.n--;
+  w->t->frames.n--;
 }
 
-tn_status tn_sym_eval(tn_symtab *t, tn_sym e, tn_sym_env env, void *arg, int64_t *out) {
-  eval_walk w = {.t = t, .env = env, .arg = arg, .stamp = ++t->stamp};
+tn_sym_evaluation tn_sym_evaluation_begin(tn_symtab *t, tn_sym_env env, void *arg) {
+  return (tn_sym_evaluation){.t = t, .env = env, .arg = arg, .stamp = ++t->stamp};
+}
+
+tn_status tn_sym_evaluate(const tn_sym_evaluation *w, tn_sym e, int64_t *out) {
+  const size_t base = w->t->frames.n;
   if (e->kind == TN_SYM_INT) {
     *out = e->k;
     return TN_OK;
   }
-  eval_enter(&w, e);
-  while (w.stack.n > 0) {
-    tn_sym_frame *const f = &w.stack.at[w.stack.n - 1];
-    const tn_sym next = eval_waits_for(&w, f);
+  if (!eval_is_known(w, e)) eval_enter(w, e);
+  while (w->t->frames.n > base) {
+    tn_sym_frame *const f = &w->t->frames.at[w->t->frames.n - 1];
+    const tn_sym next = eval_waits_for(w, f);
     if (!next) {
-      eval_leave(&w, f->e);
-    } else if (eval_is_open(&w, next)) { /* only a definition that holds its own symbol does that */
-      eval_set(&w, next, TN_INVALID, 0);
+      eval_leave(w, f->e);
+    } else if (eval_is_open(w, next)) { /* only a definition that holds its own symbol does that */
+      eval_set(w, next, TN_INVALID, 0);
     } else {
-      eval_enter(&w, next);
+      eval_enter(w, next);
     }
   }
-  return eval_known(&w, e, out);
+  return eval_known(w, e, out);
+}
+
+tn_status tn_sym_eval(tn_symtab *t, tn_sym e, tn_sym_env env, void *arg, int64_t *out) {
+  const tn_sym_evaluation once = tn_sym_evaluation_begin(t, env, arg);
+  return tn_sym_evaluate(&once, e, out);
 }

@@ -50,14 +50,15 @@ struct tn_symtab {
   size_t n_slots;
   uint32_t n_nodes;
   TN_VEC(tn_symbol) symbols;
-  tn_map by_name;           /* interned name -> symbol number */
-  tn_map stems;             /* interned stem -> next suffix to try */
-  tn_map defined;           /* expression -> number of the symbol that stands for it */
-  TN_VEC(tn_sym_memo) memo; /* by node id */
-  uint32_t epoch;           /* grows when a fact may have changed */
-  uint32_t stamp;           /* grows with every walk */
-  tn_map truth;             /* condition -> 1 (assumed) or 0 (its negation assumed) */
-  tn_map lower;             /* sum without constant -> largest known lower bound (as uint64_t) */
+  tn_map by_name;              /* interned name -> symbol number */
+  tn_map stems;                /* interned stem -> next suffix to try */
+  tn_map defined;              /* expression -> number of the symbol that stands for it */
+  TN_VEC(tn_sym_memo) memo;    /* by node id */
+  uint32_t epoch;              /* grows when a fact may have changed */
+  uint32_t stamp;              /* grows with every walk */
+  TN_VEC(tn_sym_frame) frames; /* of evaluations that run */
+  tn_map truth;                /* condition -> 1 (assumed) or 0 (its negation assumed) */
+  tn_map lower;                /* sum without constant -> largest known lower bound (as uint64_t) */
   tn_sym zero, one, overflow;
   void *pool[TN_SYM_POOLS]; /* buffers of dropped sums, by size class */
   int depth;                /* of the running walk over bounds or divisors */

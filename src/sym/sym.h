@@ -181,6 +181,16 @@ bool tn_sym_set_has(const tn_sym_set *set, int64_t number);
  * them. */
 typedef bool (*tn_sym_env)(void *arg, uint32_t symbol, int64_t *out);
 TN_MUST_CHECK tn_status tn_sym_eval(tn_symtab *t, tn_sym e, tn_sym_env env, void *arg, int64_t *out);
+/* Many expressions under one env, which always answers the same: what they share, definitions above all, is evaluated
+ * once. */
+typedef struct tn_sym_evaluation {
+  tn_symtab *t;
+  tn_sym_env env;
+  void *arg;
+  uint32_t stamp;
+} tn_sym_evaluation;
+tn_sym_evaluation tn_sym_evaluation_begin(tn_symtab *t, tn_sym_env env, void *arg);
+TN_MUST_CHECK tn_status tn_sym_evaluate(const tn_sym_evaluation *w, tn_sym e, int64_t *out);
 
 /* The largest number of `var` from lo to hi at which conditions hold: all are defined and not 0. Exact whatever they
  * are; quick where they are orders between what grows with `var`. */

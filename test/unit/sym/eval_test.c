@@ -88,6 +88,38 @@ SYM_TEST(shared_nodes) {
   CHECK_EQ_I(got, 0);
 }
 
+static bool eval_counted(void *arg, uint32_t symbol, int64_t *out) {
+  int64_t *const asked = arg;
+  *out = symbol;
+  if (symbol < 2000) asked[symbol]++;
+  return symbol < 2000;
+}
+
+/* Sums that grow past the limit become definitions of one another; each symbol is asked for once. */
+SYM_TEST(many_expressions) {
+  enum { N = 2000 };
+  static int64_t asked[N];
+  static tn_sym sums[N];
+  tn_symtab *const t = b->t;
+  for (int i = 0; i < N; i++) (void)sym_of(b, tn_arena_printf(&b->ctx.arena, "s%d", i));
+  for (int i = 0; i < N; i++) {
+    const tn_sym s = sym_of(b, tn_arena_printf(&b->ctx.arena, "s%d", i));
+    sums[i] = tn_sym_bound_size(t, i ? tn_sym_add(t, sums[i - 1], s) : s, "sum");
+  }
+  CHECK(sums[N - 1]->size < N);
+  const tn_sym_evaluation w = tn_sym_evaluation_begin(t, eval_counted, asked);
+  int64_t got = -1;
+  for (int i = 0; i < N; i++) {
+    CHECK_EQ_I(tn_sym_evaluate(&w, sums[i], &got), TN_OK);
+    CHECK_EQ_I(got, (int64_t)i * (i + 1) / 2);
+    CHECK_EQ_I(asked[i], 1);
+  }
+  CHECK_EQ_I(tn_sym_evaluate(&w, tn_sym_floordiv(t, sums[5], sym_of(b, "s0")), &got), TN_INVALID);
+  CHECK_EQ_I(tn_sym_evaluate(&w, tn_sym_mul(t, sums[3], sums[4]), &got), TN_OK);
+  CHECK_EQ_I(got, 60);
+  CHECK_EQ_I(asked[3], 1);
+}
+
 static tn_sym eval_replace(void *arg, uint32_t symbol) {
   sym_bench *const b = arg;
   return symbol == 0 ? sym_of(b, "y + 1") : NULL;
