@@ -47,7 +47,7 @@ static int run_parse(int argc, char **argv, run_args *a) {
        .arg = "NAME=WHAT",
        .list = &a->inputs,
        .help = "FILE.npy, FILE.pb, random[:2x3], zeros[:2x3], a number or [1, 2]"},
-      {.letter = 'd', .name = "dim", .arg = "NAME=SIZE", .list = &a->dims, .help = "size of a symbol"},
+      {.letter = 'd', .name = "dim", .arg = "B=8,S=128", .list = &a->dims, .help = "sizes of symbols"},
       {.letter = 'o',
        .name = "output",
        .arg = "DIR",

@@ -61,28 +61,38 @@ static const char *inputs_symbol_list(const tn_program *p) {
   return *text ? text : "none";
 }
 
-static int inputs_take_dims(const tn_program *p, const tn_texts *dims, tn_feeds *f) {
-  for (size_t i = 0; i < dims->n; i++) {
-    const char *const equals = strrchr(dims->items[i], '=');
-    char *end = NULL;
-    errno = 0;
-    const long long value = equals ? strtoll(equals + 1, &end, 10) : -1;
-    if (!equals || end == equals + 1 || *end || value < 0 || errno == ERANGE) {
-      tn_cli_error("--dim %s: expected NAME=SIZE", dims->items[i]);
-      return TN_EXIT_USAGE;
-    }
-    const char *const text = tn_cli_print("%.*s", (int)(equals - dims->items[i]), dims->items[i]);
-    const char *const name = inputs_dim_symbol(p, text);
-    if (!name)
-      return inputs_fail(TN_INVALID, tn_cli_print("--dim %s: the model has no symbol '%s'; it has: %s", dims->items[i],
-                                                  text, inputs_symbol_list(p)));
-    const int64_t *const before = inputs_symbol(f, name);
-    if (before && *before != value)
-      return inputs_fail(TN_INVALID,
-                         tn_cli_print("--dim gives '%s' as %lld and as %lld", name, (long long)*before, value));
-    if (!before) inputs_bind(f, name, value, true);
+static int inputs_take_dim(const tn_program *p, const char *given, tn_feeds *f) {
+  const char *const equals = strrchr(given, '=');
+  char *end = NULL;
+  errno = 0;
+  const long long value = equals ? strtoll(equals + 1, &end, 10) : -1;
+  if (!equals || end == equals + 1 || *end || value < 0 || errno == ERANGE) {
+    tn_cli_error("--dim %s: expected NAME=SIZE", given);
+    return TN_EXIT_USAGE;
   }
+  const char *const text = tn_cli_print("%.*s", (int)(equals - given), given);
+  const char *const name = inputs_dim_symbol(p, text);
+  if (!name)
+    return inputs_fail(TN_INVALID, tn_cli_print("--dim %s: the model has no symbol '%s'; it has: %s", given, text,
+                                                inputs_symbol_list(p)));
+  const int64_t *const before = inputs_symbol(f, name);
+  if (before && *before != value)
+    return inputs_fail(TN_INVALID,
+                       tn_cli_print("--dim gives '%s' as %lld and as %lld", name, (long long)*before, value));
+  if (!before) inputs_bind(f, name, value, true);
   return TN_EXIT_OK;
+}
+
+static int inputs_take_dims(const tn_program *p, const tn_texts *dims, tn_feeds *f) {
+  int status = TN_EXIT_OK;
+  for (size_t i = 0; i < dims->n; i++) {
+    for (const char *at = dims->items[i]; at && status == TN_EXIT_OK;) {
+      const char *const comma = strchr(at, ',');
+      status = inputs_take_dim(p, comma ? tn_cli_print("%.*s", (int)(comma - at), at) : at, f);
+      at = comma ? comma + 1 : NULL;
+    }
+  }
+  return status;
 }
 
 /* The least size from 1 on that the symbol may have. */

@@ -159,6 +159,8 @@ class Options(Case):
                 (["--dim", "N="], 2, "--dim N=: expected NAME=SIZE"),
                 (["--dim", "N=99999999999999999999"], 2, "--dim N=99999999999999999999: expected NAME=SIZE"),
                 (["--dim", "=3"], 3, "the model has no symbol ''"),
+                (["--dim", "N=2,"], 2, "--dim : expected NAME=SIZE"),
+                (["--dim", "N=2,N=3"], 3, "--dim gives 'N' as 2 and as 3"),
                 (["--dim", "N=2", "--dim", "N=3"], 3, "--dim gives 'N' as 2 and as 3"),
                 (["--threads", "-1"], 2, "--threads takes an integer of at least 0, not '-1'"),
                 (["--threads", "99999999999999999999"], 2, "--threads takes an integer of at least 0, not '99999999999999999999'"),

@@ -80,6 +80,10 @@ class Run(unittest.TestCase):
         out, err = tenon("run", EXAMPLE, "--input", "image=random:2x3x32x40", "--input", "tokens=zeros", "--dim", "length=5")
         self.assertEqual(err, "")
         self.assertIn("states  f32[2,5,32]", out)
+        out, err = tenon("run", EXAMPLE, "--input", "image=random", "--input", "tokens=zeros", "--dim",
+                         "batch=2,height=32", "--dim", "width=40,length=5")
+        self.assertEqual(err, "")
+        self.assertIn("states  f32[2,5,32]", out)
         out, err = tenon("run", EXAMPLE, "--input", "image=random:2x3x32x40", "--input", "tokens=3")
         self.assertIn("tenon: note: dim 1 of input 'tokens' (i64[batch,length]): length is taken as 1; "
                       "--dim length=SIZE sets it", err)
