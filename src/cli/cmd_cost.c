@@ -3,10 +3,11 @@
 
 int tn_cmd_cost(int argc, char **argv) {
   tn_compile_flags flags = {0};
-  const char *dims = NULL, *vary = NULL, *memory = NULL;
+  tn_texts dims = {0};
+  const char *vary = NULL, *memory = NULL;
   bool is_json = false, is_long = false;
   const tn_option options[] = {
-      {.name = "dim", .arg = "B=8,S=128", .text = &dims, .help = "evaluate for these sizes"},
+      {.name = "dim", .arg = "B=8,S=128", .list = &dims, .help = "evaluate for these sizes"},
       {.name = "max-memory",
        .arg = "BYTES",
        .text = &memory,
@@ -34,6 +35,10 @@ int tn_cmd_cost(int argc, char **argv) {
   const tn_compile_options o = tn_compile_flags_get(&flags);
   tn_blob text = {0};
   tn_report *report = NULL;
-  const tn_status done = tn_tool_cost(model, &o, dims, vary, bytes, is_json ? 1 : is_long ? 2 : 0, &text, &report);
+  const tn_status done = tn_tool_cost(model, &o, tn_texts_join(&dims), vary, bytes,
+                                      is_json   ? 1
+                                      : is_long ? 2
+                                                : 0,
+                                      &text, &report);
   return tn_cli_finish(done, report, &text, NULL);
 }

@@ -5,13 +5,14 @@ int tn_cmd_dump(int argc, char **argv) {
   tn_compile_flags flags = {0};
   tn_tool_opt_options o = {.size = sizeof o, .stop_after_edits = -1};
   bool is_program = false, is_plan = false, has_locations = false, has_times = false;
-  const char *out = NULL, *svg = NULL, *dims = NULL;
+  const char *out = NULL, *svg = NULL;
+  tn_texts dims = {0};
   const tn_option options[] = {
       {.letter = 'o', .name = "output", .arg = "FILE", .text = &out, .help = "instead of standard output"},
       {.name = "program", .flag = &is_program, .help = "the program's listing instead of the graph"},
       {.name = "plan", .flag = &is_plan, .help = "the memory plan: buffers, lives, sizes, offsets, totals"},
       {.name = "plan-svg", .arg = "FILE", .text = &svg, .help = "draw the plan: time to the right, address upwards"},
-      {.name = "dim", .arg = "B=8,S=128", .text = &dims, .help = "sizes for the plan"},
+      {.name = "dim", .arg = "B=8,S=128", .list = &dims, .help = "sizes for the plan"},
       {.name = "stop-after", .arg = "PASS", .text = &o.stop_after, .help = "the graph as it is after that pass"},
       {.name = "dump-dir", .arg = "DIR", .text = &o.dump_dir, .help = "write DIR/NN-pass.tn after every pass"},
       {.name = "locations", .flag = &has_locations, .help = "print each node's name in the model"},
@@ -29,7 +30,7 @@ int tn_cmd_dump(int argc, char **argv) {
   o.time_passes = has_times;
   tn_blob text = {0};
   tn_report *report = NULL;
-  const tn_status done = is_plan || svg ? tn_tool_plan(model, &compile, dims, svg, &text, &report)
+  const tn_status done = is_plan || svg ? tn_tool_plan(model, &compile, tn_texts_join(&dims), svg, &text, &report)
                                         : tn_tool_opt(model, &o, &text, &report);
   return tn_cli_finish(done, report, &text, out);
 }

@@ -5,7 +5,8 @@
 #include "cli/split_page.h"
 
 typedef struct split_flags {
-  const char *mode, *symbolic, *target, *dir, *runner, *stage_file, *dims;
+  const char *mode, *symbolic, *target, *dir, *runner, *stage_file;
+  tn_texts dims;
   tn_texts force_dynamic, exclude;
   int64_t min_static_ops, gear, runs, seed, stages;
   bool check, nodes, json, graph;
@@ -98,7 +99,7 @@ static const tn_option split_rows[] = {
      .help = "stages by nodes' names: lines \"STAGE PATTERN\""},
     {.name = "dim",
      .arg = "B=8,S=128",
-     .text = &split_given.dims,
+     .list = &split_given.dims,
      .help = "sizes at which --stages and weights of engines count"},
     {.name = "nodes", .flag = &split_given.nodes, .help = "list the nodes of each part"},
     {.name = "graph", .flag = &split_given.graph, .help = "print the graph with its parts as calls instead"},
@@ -121,7 +122,7 @@ static void split_take(const split_flags *f, const tn_compile_options *compile, 
   o->n_exclude = f->exclude.n;
   o->n_stages = f->stages;
   o->stage_file = f->stage_file;
-  o->dims = f->dims;
+  o->dims = tn_texts_join(&f->dims);
   o->nodes = f->nodes;
   o->json = f->json;
   o->graph = f->graph;

@@ -96,6 +96,17 @@ static int options_take(const tn_usage *u, int argc, char **argv, int *at) {
   return options_store(u, o, value ? value : argv[++*at]);
 }
 
+const char *tn_texts_join(const tn_texts *texts) {
+  size_t room = 1;
+  for (size_t i = 0; i < texts->n; i++) room += strlen(texts->items[i]) + 1;
+  char *const text = tn_cli_alloc(room, 1), *end = text;
+  for (size_t i = 0; i < texts->n; i++) {
+    if (i) *end++ = ',';
+    end = stpcpy(end, texts->items[i]);
+  }
+  return texts->n ? text : NULL;
+}
+
 int tn_options_parse(const tn_usage *u, int argc, char **argv, tn_texts *operands) {
   bool is_ended = false;
   *operands = (tn_texts){0};

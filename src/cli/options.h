@@ -32,6 +32,9 @@ typedef struct tn_usage {
 
 enum { TN_OPTIONS_GO_ON = -1 };
 
+/* The items with commas between them; NULL when there is none. */
+const char *tn_texts_join(const tn_texts *texts);
+
 /* Fills the targets and the operands. Returns TN_OPTIONS_GO_ON, or the exit status after --help or a usage error.
  * `--name=value`, `--name value`, `-n value`; `--` ends the options. */
 int tn_options_parse(const tn_usage *u, int argc, char **argv, tn_texts *operands);
