@@ -177,6 +177,19 @@ static const char *rule_vtext(tn_rule *r, const char *fmt, va_list ap) {
   return text;
 }
 
+static bool rule_is_positive(const tn_rule *r, tn_sym e) {
+  return tn_sym_bounds(r->syms, e).lo > 0 || tn_ledger_implies(r->graph, tn_sym_le(r->syms, tn_sym_int(r->syms, 1), e));
+}
+
+bool tn_rule_is_positive(const tn_rule *r, tn_sym e) {
+  if (rule_is_positive(r, e)) return true;
+  if (e->kind == TN_SYM_ADD && e->n == 1 && e->k == 0 && e->coefs[0] > 0) e = e->args[0];
+  if (e->kind != TN_SYM_MUL) return false;
+  for (uint32_t i = 0; i < e->n; i++)
+    if (!rule_is_positive(r, e->args[i])) return false;
+  return true;
+}
+
 bool tn_rule_proves(tn_rule *r, tn_sym condition) {
   const tn_truth truth = tn_sym_prove(r->syms, condition);
   if (truth == TN_TRUE || (truth == TN_UNKNOWN && tn_ledger_implies_by_cases(r->graph, condition))) return true;

@@ -56,6 +56,8 @@ tn_elem *tn_rule_elems(tn_rule *r, int64_t n);                     /* room for e
 tn_elem tn_elem_sym(tn_sym s);
 tn_elem tn_elem_f64(double f);
 
+/* 1 <= e, by what is known and by the checks so far, a product factor by factor. */
+bool tn_rule_is_positive(const tn_rule *r, tn_sym e);
 /* tn_rule_demand(r, condition, fmt, ...), to the ledger: proved -> dropped; refuted -> MISMATCH with the text; open ->
  * a check when bound. The text says what is wrong when the condition is false; it is not made when that is proved. */
 #define tn_rule_demand(r, condition, ...) \

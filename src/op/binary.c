@@ -25,6 +25,12 @@
 
 typedef tn_sym (*binary_sym_fn)(tn_symtab *t, tn_sym a, tn_sym b);
 
+/* The quotient of a number that is not negative by a positive one, rounded down. */
+static tn_sym binary_quotient(tn_symtab *t, tn_sym a, tn_sym b) {
+  const tn_sym exact = tn_sym_divexact(t, a, b);
+  return exact->kind == TN_SYM_FLOORDIV ? tn_sym_floordiv(t, a, b) : exact;
+}
+
 /* A whole float constant beside a symbolic integer counts as that integer. */
 static tn_elem binary_whole(tn_rule *r, tn_elem e) {
   if (e.kind != TN_ELEM_F64 || !(fabs(e.f) <= 0x1p53) || e.f < nearbyint(e.f) || e.f > nearbyint(e.f)) return e;
@@ -57,8 +63,7 @@ static tn_elem binary_elem(tn_rule *r, const tn_elem *in, tn_f64_fn2 f, binary_s
 
 /* The quotient of two symbolic contents: integers truncate toward zero. */
 static tn_sym binary_div_int(tn_symtab *t, tn_sym a, tn_sym b) {
-  if (tn_sym_bounds(t, b).lo < 1) return NULL;
-  if (tn_sym_bounds(t, a).lo >= 0) return tn_sym_floordiv(t, a, b);
+  if (tn_sym_bounds(t, a).lo >= 0) return binary_quotient(t, a, b);
   if (tn_sym_bounds(t, a).hi <= 0) return tn_sym_ceildiv(t, a, b);
   const tn_sym down = tn_sym_floordiv(t, a, b), up = tn_sym_ceildiv(t, a, b);
   return tn_sym_select(t, tn_sym_le(t, tn_sym_int(t, 0), a), down, up);
@@ -77,10 +82,13 @@ TN_ARITH_OP(mul, TN_TRAIT_COMMUTATIVE, x *y, (int64_t)((uint64_t)x *(uint64_t)y)
 
 static double div_f64(double x, double y) { return x / y; }
 static tn_elem div_elem(tn_rule *r, const tn_elem *in) {
-  const bool floats = tn_dtype_is_float(r->out[0].dtype);
   double a, b;
-  if (tn_elem_const(&in[0], &a) && tn_elem_const(&in[1], &b)) return binary_elem(r, in, div_f64, binary_div_int);
-  return floats ? tn_elem_div(r, in) : binary_elem(r, in, div_f64, binary_div_int);
+  if (tn_dtype_is_float(r->out[0].dtype)) {
+    const bool known = tn_elem_const(&in[0], &a) && tn_elem_const(&in[1], &b);
+    return known ? binary_elem(r, in, div_f64, NULL) : tn_elem_div(r, in);
+  }
+  const bool divides = in[1].kind == TN_ELEM_SYM && tn_rule_is_positive(r, in[1].sym);
+  return divides ? binary_elem(r, in, div_f64, binary_div_int) : (tn_elem){0};
 }
 static tn_status div_value(tn_rule *r) { return tn_op_value_map(r, div_elem); }
 /* Unsigned 64-bit quotients differ from signed ones above 2^63. */
@@ -113,8 +121,7 @@ static tn_status mod_eval(tn_eval *e) {
   return tn_op_eval2(e, tn_eval_int(e, "fmod") ? fmod : mod_floor_f64, g);
 }
 static tn_elem mod_elem(tn_rule *r, const tn_elem *in) {
-  if (in[0].kind != TN_ELEM_SYM || in[1].kind != TN_ELEM_SYM || tn_sym_bounds(r->syms, in[1].sym).lo < 1)
-    return (tn_elem){0};
+  if (in[0].kind != TN_ELEM_SYM || in[1].kind != TN_ELEM_SYM || !tn_rule_is_positive(r, in[1].sym)) return (tn_elem){0};
   if (tn_rule_int(r, "fmod") && tn_sym_bounds(r->syms, in[0].sym).lo < 0) return (tn_elem){0};
   return tn_elem_sym(tn_sym_mod(r->syms, in[0].sym, in[1].sym));
 }

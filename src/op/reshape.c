@@ -16,7 +16,7 @@ static tn_status reshape_copy(tn_eval *e, int rank, const int64_t *dims) {
 /* --- reshape --- */
 
 /* A size that turns out to be 0 would be read as a copied dim, which is hardly ever meant: all is well where that dim
- * is 0 too, as one is of which the size is a factor. */
+ * is 0 too, as one is of which the size is a factor, or which is a factor of the size while the others are not 0. */
 static tn_status reshape_demand_size(tn_rule *r, tn_sym e, int i) {
   tn_symtab *const t = r->syms;
   const tn_type *const x = r->in[0];
@@ -25,6 +25,8 @@ static tn_status reshape_demand_size(tn_rule *r, tn_sym e, int i) {
     return tn_rule_demand(r, size, "target dim %d, %s, would be 0: a copy of a dim that is not there", i,
                           tn_sym_text(t, e));
   if (tn_sym_divexact(t, x->dims[i], e)->kind != TN_SYM_FLOORDIV) return TN_OK;
+  const tn_sym times = tn_sym_divexact(t, e, x->dims[i]);
+  if (times->kind != TN_SYM_FLOORDIV && tn_rule_is_positive(r, times)) return TN_OK;
   return tn_rule_demand(r, tn_sym_or(t, size, tn_sym_eq(t, x->dims[i], tn_sym_int(t, 0))),
                         "target dim %d, %s, would be 0: a copy of the dim %s", i, tn_sym_text(t, e),
                         tn_sym_text(t, x->dims[i]));
@@ -35,7 +37,7 @@ static int64_t reshape_least(const tn_rule *r, tn_sym e) {
   tn_symtab *const t = r->syms;
   const int64_t lo = tn_sym_bounds(t, e).lo;
   if (lo > 0 || tn_sym_is_int(e)) return lo;
-  if (tn_ledger_implies(r->graph, tn_sym_le(t, tn_sym_int(t, 1), e))) return 1;
+  if (tn_rule_is_positive(r, e)) return 1;
   return lo < 0 && tn_ledger_implies(r->graph, tn_sym_le(t, tn_sym_int(t, 0), e)) ? 0 : lo;
 }
 

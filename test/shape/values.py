@@ -149,6 +149,23 @@ def test_division_towards_zero():
     expect("%m = neg(%n)\n%d = div(%m, $2)\n%v = neg(%d)", "a//2", "b//2", 1)
 
 
+def test_division_by_what_checks_make_positive():
+    """Images in a batch of windows, a window of 4 having fitted before: batch and windows give the batch again."""
+    before = """%y = max_pool(%x) {kernel_shape = [4, 4], strides = [4, 4]}
+%n = shape(%y)
+%h = gather(%n, $2)
+%w = gather(%n, $3)
+%b = gather(%n, $0)
+%k = mul(%h, %w)
+%m = mul(%b, %k)
+"""
+    inputs = "x: f32[a,3,b,c]"
+    expect("%v = div(%m, %k)", "a", inputs=inputs, before=before)
+    expect("%v = mod(%w, %h)", "(c//4) % (b//4)", inputs=inputs, before=before)
+    facts = infer(inputs, before + "%v = div(%k, %b)")  # nothing says that there is an image
+    assert "elements" not in facts.all["values"]["v"], facts.all["values"]["v"]
+
+
 def test_floats():
     facts = "a <= 1000, b <= 1000"
     head = "%f = cast(%n) {to = f32}\n"
