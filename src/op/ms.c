@@ -68,6 +68,41 @@ static tn_status ms_fused_conv(tn_import *im) {
 
 /* --- products --- */
 
+/* Gemm and what is applied to its result, whose attributes have names of their own here. */
+static tn_status ms_fused_gemm(tn_import *im) {
+  static const struct {
+    const char *name, *op;
+    const char *params[2], *own[2];
+  } rows[] = {{"Relu", "relu", {0}, {0}},
+              {"Tanh", "tanh", {0}, {0}},
+              {"Sigmoid", "sigmoid", {0}, {0}},
+              {"Softplus", "softplus", {0}, {0}},
+              {"Softsign", "softsign", {0}, {0}},
+              {"Elu", "elu", {"activation_alpha"}, {"alpha"}},
+              {"LeakyRelu", "leaky_relu", {"activation_alpha"}, {"alpha"}},
+              {"ThresholdedRelu", "thresholded_relu", {"activation_alpha"}, {"alpha"}},
+              {"Selu", "selu", {"activation_alpha", "activation_gamma"}, {"alpha", "gamma"}},
+              {"HardSigmoid", "hard_sigmoid", {"activation_alpha", "activation_beta"}, {"alpha", "beta"}}};
+  tn_str activation;
+  TN_TRY(tn_im_need(im, 2));
+  TN_TRY(tn_import_str(im, "activation", "", &activation));
+  tn_value *const in[3] = {im->in[0], im->in[1], tn_im_in(im, 2)};
+  tn_node *const gemm = tn_import_node(im, "gemm", in, in[2] ? 3 : 2, 1);
+  TN_TRY(tn_import_copy_attrs(im, gemm));
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    if (!tn_str_is(activation, rows[i].name)) continue;
+    tn_node *const node = tn_import_node(im, rows[i].op, gemm->out, 1, 1);
+    for (int p = 0; p < 2 && rows[i].params[p]; p++) {
+      const tn_attr *given;
+      TN_TRY(tn_import_get(im, rows[i].params[p], TN_ATTR_FLOAT, &given));
+      if (given) tn_import_set_float(node, rows[i].own[p], given->f);
+    }
+    return tn_im_done(im, node->out[0]);
+  }
+  if (activation.len == 0) return tn_im_done(im, gemm->out[0]);
+  return tn_import_fail(im, TN_UNSUPPORTED, "activation '%.*s' is not supported", (int)activation.len, activation.ptr);
+}
+
 /* transBatch brings [.., b, .., m, ..] = [m, b.., k] into [b.., m, k]; with trans, [k, b.., m]. */
 static tn_value *ms_operand(tn_import *im, tn_value *x, bool trans, bool trans_batch) {
   if (trans && trans_batch) return tn_im_einsum(im, "k...m->...mk", x);
@@ -171,6 +206,7 @@ TN_ONNX(ms, BiasGelu, 1, TN_LATEST, gelu, ms_gelu)
 TN_ONNX(ms, FastGelu, 1, TN_LATEST, gelu, ms_fast_gelu)
 TN_ONNX(ms, QuickGelu, 1, TN_LATEST, swish, ms_quick_gelu)
 TN_ONNX(ms, FusedConv, 1, TN_LATEST, conv, ms_fused_conv)
+TN_ONNX(ms, FusedGemm, 1, TN_LATEST, gemm, ms_fused_gemm)
 TN_ONNX(ms, FusedMatMul, 1, TN_LATEST, matmul, ms_fused_matmul)
 TN_ONNX(ms, TransposeMatMul, 1, TN_LATEST, matmul, ms_fused_matmul)
 TN_ONNX(ms, DynamicQuantizeMatMul, 1, TN_LATEST, matmul, ms_dynamic_quantize_matmul)

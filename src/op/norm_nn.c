@@ -250,6 +250,8 @@ TN_OP(layer_norm){
     .doc = "normalisation over all axes from `axis` on, then scale and shift",
 };
 TN_ONNX(ai, LayerNormalization, 17, TN_LATEST, layer_norm, tn_import_same)
+/* ONNX Runtime had it under this name before the standard did: its optimizers write it into models of any opset. */
+TN_ONNX(ai, LayerNormalization, 1, 16, layer_norm, tn_import_same)
 
 static tn_status norm_rms_type(tn_rule *r) {
   tn_rule_set_dtype(r, 0, r->in[1]->dtype);

@@ -17,6 +17,7 @@ for b, s in ((1, 1), (2, 5)):
     check(at, "SkipLayerNormalization", [("x", x), ("skip", skip), ("g", real(8))], epsilon=0.01)
     check(at, "SkipSimplifiedLayerNormalization", [("x", x), ("skip", skip), ("g", real(8)), ("c", real(8))], outputs={0, 3})
     check(at, "SimplifiedLayerNormalization", [("x", x), ("g", real(8))], domain="", epsilon=1e-5)
+    check(at, "LayerNormalization", [("x", x), ("g", real(8)), ("b", real(8))], domain="", opset=14, epsilon=1e-3)
     ids = ints(0, 10, b, s, dtype="i4")
     embed = [("ids", ids), ("seg", ints(0, 2, b, s, dtype="i4")), ("w", real(10, 8)), ("p", real(6, 8)), ("sw", real(2, 8)), ("g", real(8)), ("b", real(8))]
     check(at, "EmbedLayerNormalization", embed + [("mask", ints(0, 2, b, s, dtype="i4"))], outputs=3, constants=("w", "p", "sw", "g", "b"))
@@ -55,6 +56,10 @@ for m, k, n in ((1, 32, 5), (4, 64, 16)):
     at = "%dx%dx%d" % (m, k, n)
     check(at, "FusedMatMul", [("a", real(2, k, m)), ("b", real(2, n, k))], transA=1, transB=1, alpha=0.5)
     check(at, "FusedMatMul", [("a", real(m, 2, k)), ("b", real(2, k, n))], transBatchA=1)
+    for act, params in ("", {}), ("Tanh", {}), ("Elu", {"activation_alpha": 0.7}), ("HardSigmoid", {"activation_alpha": 0.3, "activation_beta": 0.1}):
+        check(act, "FusedGemm", [("a", real(k, m)), ("b", real(n, k)), ("c", real(n))], transA=1, transB=1, alpha=0.5, activation=act, **params)
+    for act in ("Relu", "Sigmoid", "Softplus", "Softsign", "LeakyRelu", "ThresholdedRelu", "Selu"):
+        check(act, "FusedGemm", [("a", real(m, k)), ("b", real(k, n))], activation=act)
     check(at, "DynamicQuantizeMatMul", [("a", real(m, k)), ("b", ints(0, 255, k, n, dtype="u1")), ("s", real(1)), ("z", ints(0, 255, 1, dtype="u1")), ("c", real(n))], constants=("b", "s", "z"), tolerance=1e-4)
     for bits in (2, 4, 8):
         blocks, blob = k // 32, 32 * bits // 8
