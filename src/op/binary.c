@@ -2,6 +2,7 @@
  * the same names are in kern/binary.c. */
 #include <math.h>
 
+#include "ir/ledger.h"
 #include "op/move.h"
 #include "op/ratio.h"
 
@@ -87,8 +88,12 @@ static tn_elem div_elem(tn_rule *r, const tn_elem *in) {
     const bool known = tn_elem_const(&in[0], &a) && tn_elem_const(&in[1], &b);
     return known ? binary_elem(r, in, div_f64, NULL) : tn_elem_div(r, in);
   }
-  const bool divides = in[1].kind == TN_ELEM_SYM && tn_rule_is_positive(r, in[1].sym);
-  return divides ? binary_elem(r, in, div_f64, binary_div_int) : (tn_elem){0};
+  if (in[0].kind != TN_ELEM_SYM || in[1].kind != TN_ELEM_SYM || !tn_rule_is_positive(r, in[1].sym)) return (tn_elem){0};
+  const bool is_known = tn_sym_bounds(r->syms, in[0].sym).lo >= 0 || tn_sym_bounds(r->syms, in[0].sym).hi <= 0;
+  const tn_sym least = tn_sym_le(r->syms, tn_sym_int(r->syms, 0), in[0].sym);
+  if (!is_known && tn_ledger_implies(r->graph, least))
+    return tn_elem_sym(binary_quotient(r->syms, in[0].sym, in[1].sym));
+  return binary_elem(r, in, div_f64, binary_div_int);
 }
 static tn_status div_value(tn_rule *r) { return tn_op_value_map(r, div_elem); }
 /* Unsigned 64-bit quotients differ from signed ones above 2^63. */

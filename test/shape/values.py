@@ -162,6 +162,7 @@ def test_division_by_what_checks_make_positive():
     inputs = "x: f32[a,3,b,c]"
     expect("%v = div(%m, %k)", "a", inputs=inputs, before=before)
     expect("%v = mod(%w, %h)", "(c//4) % (b//4)", inputs=inputs, before=before)
+    expect("%p = sub(%h, $1)\n%v = div(%p, $2)", "(b + 4)//8 - 1", inputs=inputs, before=before)  # not negative: rounded down
     facts = infer(inputs, before + "%v = div(%k, %b)")  # nothing says that there is an image
     assert "elements" not in facts.all["values"]["v"], facts.all["values"]["v"]
 
