@@ -83,6 +83,18 @@ def bert():
             ["last_hidden_state", "pooler_output"], [{"batch": 2, "seq": 7}, {"batch": 1, "seq": 33}, {"batch": 4, "seq": 2}])
 
 
+def deberta():
+    from transformers import DebertaV2Config, DebertaV2Model
+    model = DebertaV2Model(DebertaV2Config(
+        vocab_size=VOCABULARY, hidden_size=WIDTH, num_hidden_layers=LAYERS, num_attention_heads=HEADS, intermediate_size=48,
+        max_position_embeddings=64, relative_attention=True, pos_att_type=["c2p", "p2c"], position_buckets=8, norm_rel_ebd="layer_norm",
+        share_att_key=True, position_biased_input=False, type_vocab_size=0, conv_kernel_size=3, conv_act="gelu"))
+    call = lambda m, ids, mask: m(input_ids=ids, attention_mask=mask)[0]
+    dims = ("batch", "seq")
+    return (Named(model, call), [("input_ids", "id", dims), ("attention_mask", "mask", dims)], ["last_hidden_state"],
+            [{"batch": 2, "seq": 7}, {"batch": 1, "seq": 33}, {"batch": 4, "seq": 2}])
+
+
 def t5():
     from transformers import T5Config, T5ForConditionalGeneration
     return T5ForConditionalGeneration(T5Config(
@@ -252,7 +264,7 @@ def detector():
             [{"batch": 2, "height": 64, "width": 96}, {"batch": 1, "height": 32, "width": 32}, {"batch": 3, "height": 48, "width": 160}])
 
 
-MODELS = [gpt2, llama, qwen2, qwen3, bert, t5_encoder, t5_decoder, t5_decoder_with_past, vit, whisper_encoder, whisper_decoder,
+MODELS = [gpt2, llama, qwen2, qwen3, bert, deberta, t5_encoder, t5_decoder, t5_decoder_with_past, vit, whisper_encoder, whisper_decoder,
           whisper_decoder_with_past, unet, detector]
 
 
