@@ -106,6 +106,57 @@ FRAGMENTS = [
      "y = OneHot (x, d, v)", {"y": ["N", 6]}, ODD),
     ("shape_of_known_data", "float[N] x", "c = Constant <value_ints = [0, 3, 0, 5]> ()\ni = NonZero (c)\n"
      "n = Shape (i)\ny = ConstantOfShape (n)", {"y": [1, 2]}, ODD),
+    ("roll_windows", "float[N,H,4] x", "k = Constant <value_ints = [3]> ()\nz = Constant <value_ints = [0]> ()\n"
+     "m = Constant <value_ints = [9223372036854775807]> ()\na = Constant <value_ints = [1]> ()\nb = Slice (x, k, m, a)\n"
+     "c = Slice (x, z, k, a)\ny = Concat <axis = 1> (b, c)", {"y": ["N", "H", 4]},
+     ({"N": 1, "H": 2}, {"N": 2, "H": 3}, {"N": 1, "H": 9})),
+    ("last_of_a_cache", "float[B,P,8] x, float[B,S,8] z", "c = Concat <axis = 1> (x, z)\n"
+     "b = Constant <value_ints = [-16]> ()\nm = Constant <value_ints = [9223372036854775807]> ()\n"
+     "a = Constant <value_ints = [1]> ()\ny = Slice (c, b, m, a)", {"y": ["B", "min(16, P + S)", 8]},
+     ({"B": 1, "P": 0, "S": 3}, {"B": 2, "P": 20, "S": 1}, {"B": 1, "P": 12, "S": 4})),
+    ("heads_and_back", "float[B,S,D] x", "s = Constant <value_ints = [0, 0, 8, -1]> ()\nh = Reshape (x, s)\n"
+     "t = Transpose <perm = [0, 2, 1, 3]> (h)\nu = Transpose <perm = [0, 2, 1, 3]> (t)\nk = Constant <value_ints = [0, 0, -1]> ()\n"
+     "r = Reshape (u, k)\ny = Add (r, x)", {"y": ["B", "S", "D"]}, ({"B": 1, "S": 2, "D": 8}, {"B": 2, "S": 3, "D": 64})),
+    ("shuffle_channels", "float[N,C,H,W] x", "s = Shape (x)\nz = Constant <value_ints = [0]> ()\no = Constant <value_ints = [1]> ()\n"
+     "t = Constant <value_ints = [2]> ()\nf = Constant <value_ints = [4]> ()\nn = Slice (s, z, o)\nc = Slice (s, o, t)\n"
+     "q = Slice (s, t, f)\nd = Div (c, t)\na = Concat <axis = 0> (n, t, d, q)\nr = Reshape (x, a)\n"
+     "p = Transpose <perm = [0, 2, 1, 3, 4]> (r)\ne = Constant <value_ints = [-1]> ()\nb = Concat <axis = 0> (n, e, q)\n"
+     "y = Reshape (p, b)", {"y": ["N", "C", "H", "W"]}, ({"N": 1, "C": 2, "H": 3, "W": 4}, {"N": 2, "C": 8, "H": 1, "W": 5})),
+    ("space_and_back", "float[N,C,H,W] x", "p = SpaceToDepth <blocksize = 2> (x)\ny = DepthToSpace <blocksize = 2> (p)",
+     {"y": ["N", "C", "H", "W"]}, ({"N": 1, "C": 2, "H": 4, "W": 6}, {"N": 2, "C": 1, "H": 2, "W": 2})),
+    ("windows_of_padded", "float[B,H,W,8] x", "s = Shape (x)\no = Constant <value_ints = [1]> ()\nt = Constant <value_ints = [3]> ()\n"
+     "k = Constant <value_ints = [7, 7]> ()\nq = Slice (s, o, t)\nr = Mod (q, k)\nd = Sub (k, r)\ne = Mod (d, k)\n"
+     "z = Constant <value_ints = [0, 0]> ()\na = Constant <value_ints = [1, 2]> ()\np = Concat <axis = 0> (z, e)\n"
+     "w = Pad (x, p, , a)\nv = Shape <start = 1, end = 2> (w)\nu = Constant <value_ints = [7]> ()\nh = Div (v, u)\n"
+     "m = Constant <value_ints = [-1]> ()\nc = Constant <value_ints = [8]> ()\nl = Concat <axis = 0> (m, h, u, c)\n"
+     "f = Shape <start = 2, end = 3> (w)\ng = Concat <axis = 0> (m, h, u, f, c)\ni = Reshape (w, g)\ny = Relu (i)",
+     {"y": ["B", "(H + 6)//7", 7, "(W + 6)//7*7", 8]}, ({"B": 1, "H": 7, "W": 14}, {"B": 2, "H": 13, "W": 8}, {"B": 3, "H": 1, "W": 20})),
+    ("capped_by_where", "float[N] x", "n = Shape (x)\nk = Constant <value_ints = [16]> ()\nc = Greater (n, k)\n"
+     "t = Where (c, k, n)\ny = ConstantOfShape (t)", {"y": ["min(N, 16)"]}, ODD),
+    ("repeat_by_quotient", "float[B,H,S,8] q, float[B,K,S,8] x", "n = Shape <start = 1, end = 2> (q)\nm = Shape <start = 1, end = 2> (x)\n"
+     "r = Div (n, m)\no = Constant <value_ints = [1]> ()\nt = Concat <axis = 0> (o, r, o, o)\nw = Tile (x, t)\ny = Add (w, q)",
+     {"y": ["B", "H", "S", 8]}, ({"B": 1, "H": 8, "K": 2, "S": 3}, {"B": 2, "H": 4, "K": 4, "S": 1})),
+    ("remainder_of_float", "float[N] x", "n = Shape (x)\nf = Cast <to = 1> (n)\nk = Constant <value_floats = [4.0]> ()\n"
+     "m = Mod <fmod = 1> (f, k)\ni = Cast <to = 7> (m)\ny = ConstantOfShape (i)", {"y": ["N % 4"]}, ODD),
+    ("count_up_by_nonzero", "float[N] x", "n = Shape (x)\nc = ConstantOfShape <value = int64[1] {1}> (n)\nz = NonZero (c)\n"
+     "t = Transpose <perm = [1, 0]> (z)\na = Constant <value_ints = [1]> ()\niy = Squeeze (t, a)", {"iy": ["N"]}, ODD),
+    ("while_below_size", "float[N,4] x", "n = Size (x)\nz = Constant <value_int = 0> ()\no = Constant <value_int = 3> ()\n"
+     "m = Constant <value_int = 9223372036854775807> ()\nc = Less (z, n)\n"
+     "k, y = Loop (m, c, z) <body = b (int64 i, bool g, int64 a) => (bool h, int64 e, float[P,4] r) "
+     "{ e = Add (a, o)\nr = Relu (x)\nh = Less (e, n) }>", {"y": ["(4*N + 2)//3", "N", 4]}, ODD),
+    ("rounds_of_known_number", "float[N,4] x", "m = Constant <value_int = 3> ()\nt = Constant <value = bool {1}> ()\n"
+     "y = Loop (m, t, x) <body = b (int64 i, bool g, float[P,4] a) => (bool h, float[Q,4] r) "
+     "{ h = Identity (g)\nr = Concat <axis = 0> (a, a) }>", {"y": ["8*N", 4]}, ODD),
+    ("list_in_a_loop", "float[N,M] x", "e = SequenceEmpty ()\nk = Shape <end = 1> (x)\nn = Squeeze (k)\n"
+     "t = Constant <value = bool {1}> ()\nq = Loop (n, t, e) <body = b (int64 i, bool g, seq(float[M]) a) => "
+     "(bool h, seq(float[M]) r) { h = Identity (g)\nv = Gather (x, i)\nr = SequenceInsert (a, v) }>\n"
+     "y = ConcatFromSequence <axis = 0, new_axis = 1> (q)", {"y": ["N", "M"]}, ({"N": 1, "M": 3}, {"N": 4, "M": 2})),
+    ("list_changed", "float[N,4] x, float[M,4] z", "q = SequenceConstruct (x, z)\ni0 = Constant <value_int = 0> ()\n"
+     "r = SequenceInsert (q, z, i0)\nt = SequenceErase (r)\ny = ConcatFromSequence <axis = 0> (t)", {"y": ["N + M", 4]},
+     ({"N": 1, "M": 5}, {"N": 4, "M": 2})),
+    ("map_over_rows", "float[N,M] x", "q = SplitToSequence <axis = 0> (x)\n"
+     "r = SequenceMap <body = b (float[1,M] a) => (float[1,P] c) { c = Concat <axis = 1> (a, a) }> (q)\n"
+     "y = ConcatFromSequence <axis = 0> (r)", {"y": ["N", "2*M"]}, ({"N": 1, "M": 3}, {"N": 4, "M": 2})),
 ]
 
 

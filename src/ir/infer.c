@@ -2,6 +2,7 @@
 #include "ir/infer.h"
 
 #include "ir/edit.h"
+#include "ir/ledger.h"
 
 static const char *infer_kind_name(tn_type_kind k) {
   switch (k) {
@@ -119,16 +120,15 @@ static tn_status infer_check_shape(tn_rule *r, int i) {
   if (!tn_type_has_rank(t)) return TN_OK;
   if (t->rank > TN_MAX_RANK)
     return tn_rule_fail(r, TN_LIMIT, "output %d has rank %d, the most is %d", i, t->rank, TN_MAX_RANK);
-  bool large = false;
+  tn_sym dims[TN_MAX_RANK];
+  bool changed = false;
   for (int j = 0; j < t->rank; j++) {
     TN_TRY(infer_check_dim(r, i, j, t->dims[j]));
-    large |= t->dims[j]->size > TN_SYM_MAX_SIZE;
+    dims[j] = tn_ledger_shorter(r->graph, t->dims[j]);
+    dims[j] = infer_bound_size(r, dims[j], r->node->out[i] ? r->node->out[i]->name : "u");
+    changed |= dims[j] != t->dims[j];
   }
-  if (!large) return TN_OK;
-  tn_sym *dims = tn_rule_dims(r, t->rank);
-  for (int j = 0; j < t->rank; j++)
-    dims[j] = infer_bound_size(r, t->dims[j], r->node->out[i] ? r->node->out[i]->name : "u");
-  t->dims = dims;
+  if (changed) tn_rule_set(r, i, t->rank, dims);
   return TN_OK;
 }
 

@@ -108,6 +108,12 @@ bool tn_ledger_implies_by_cases(tn_graph *g, tn_sym condition) {
   return true;
 }
 
+tn_sym tn_ledger_shorter(tn_graph *g, tn_sym e) {
+  e = tn_sym_tidy(g->syms, e);
+  const tn_sym whole = tn_sym_without_rests(g->syms, e);
+  return whole != e && tn_ledger_implies(g, tn_sym_eq(g->syms, e, whole)) ? whole : e;
+}
+
 /* Minimising. */
 
 typedef struct ledger_group { /* checks of one region that speak of one symbol only */

@@ -9,6 +9,8 @@
 bool tn_ledger_implies(tn_graph *g, tn_sym condition);
 /* The same, also where it follows from each alternative of a check; for conditions that else become a check. */
 bool tn_ledger_implies_by_cases(tn_graph *g, tn_sym condition);
+/* e in a shorter spelling, also where the checks so far say that divisions in it leave no rest. */
+tn_sym tn_ledger_shorter(tn_graph *g, tn_sym e);
 /* Drops every check that the checks that stay imply. */
 void tn_ledger_minimise(tn_graph *g);
 /* Do the inputs alone decide e? */

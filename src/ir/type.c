@@ -52,6 +52,7 @@ static const tn_type *type_open(tn_arena *a, const tn_type *elem, int depth) {
   tn_type *out = TN_NEW(a, tn_type);
   *out = *elem;
   out->content = NULL;
+  out->items = NULL;
   if (elem->elem) out->elem = type_open(a, elem->elem, depth + 1);
   if (!tn_type_has_rank(elem)) return out;
   tn_sym *dims = TN_NEW_ARRAY(a, tn_sym, elem->rank + 1);

@@ -42,8 +42,15 @@ typedef struct tn_type {
   int rank;               /* TENSOR: -1 = not known, or TN_RANK_NO_ITEM */
   const tn_sym *dims;     /* rank of them; an entry is NULL only between import and the pass `symbolize` */
   const tn_elem *content; /* TENSOR: row-major elements, or NULL; their count is the product of dims, all constant */
-  const struct tn_type *elem; /* SEQUENCE, OPTIONAL: element type (may be UNKNOWN); MAP: of one value */
+  const struct tn_type *elem;   /* SEQUENCE, OPTIONAL: element type (may be UNKNOWN); MAP: of one value */
+  const struct tn_items *items; /* SEQUENCE: what else is known of its items, or NULL */
 } tn_type;
+
+typedef struct tn_items { /* entries are NULL where they are not known */
+  tn_sym count;
+  const tn_sym *totals; /* by dim of the element type, whose rank is known: the items' sizes added up; or NULL */
+  const tn_type *each;  /* `count` types, a constant; or NULL */
+} tn_items;
 
 static inline bool tn_type_is_tensor(const tn_type *t) { return t->kind == TN_TYPE_TENSOR; }
 static inline bool tn_type_has_rank(const tn_type *t) { return t->kind == TN_TYPE_TENSOR && t->rank >= 0; }

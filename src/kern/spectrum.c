@@ -122,8 +122,9 @@ static void spectrum_stft_task(void *arg, int64_t begin, int64_t end, int worker
 static tn_status spectrum_stft_read(tn_kcall *k, spectrum_job *j) {
   const tn_karg *const x = j->x, *const w = j->window;
   int64_t length;
-  if (x->rank != 3) return tn_k_fail(k, TN_MISMATCH, "a signal of rank %d", x->rank);
-  TN_TRY(spectrum_parts(k, x, &j->parts_in));
+  if (x->rank != 2 && x->rank != 3) return tn_k_fail(k, TN_MISMATCH, "a signal of rank %d", x->rank);
+  j->parts_in = 1;
+  if (x->rank == 3) TN_TRY(spectrum_parts(k, x, &j->parts_in));
   if (w && (w->rank != 1 || w->dtype != x->dtype)) return tn_k_fail(k, TN_MISMATCH, "a window of rank %d", w->rank);
   j->in = x->dims[1];
   TN_TRY(tn_k_scalar(k, 1, 1, &j->step));

@@ -166,6 +166,20 @@ static tn_status import_operator(tn_onnx_frame *frame, const tn_onnx_node *node,
   return import_check_nodes(imp->ctx, last ? last->next : region->first, loc);
 }
 
+/* What was said since, and the nodes behind `last`, of an operator that is not supported as it is used: it stays
+ * unknown. */
+static tn_status import_unsupported(tn_onnx_frame *frame, const tn_onnx_node *node, tn_loc loc, import_slots *s,
+                                    tn_region *region, const tn_node *last, size_t n_diags) {
+  tn_ctx *const ctx = frame->imp->ctx;
+  for (size_t i = n_diags; i < ctx->diags.n; i++) {
+    ctx->diags.at[i].severity = TN_WARNING;
+    ctx->diags.at[i].status = TN_OK;
+  }
+  while (region->last != last) tn_edit_erase_node(region->last);
+  for (int i = 0; i < node->n_out; i++) s->out[i] = NULL;
+  return import_opaque(frame, node, loc, s, region);
+}
+
 /* Of a call of a function all nodes that it expands to, where they have none of their own. */
 static void import_marks(const tn_onnx_node *from, tn_node *node) {
   for (; from->marks && node; node = node->next)
@@ -195,8 +209,11 @@ static tn_status import_node(tn_onnx_frame *frame, const tn_onnx_node *node, tn_
     if (slots.in[i] == &imp->lost) return import_lose(frame, node);
   tn_onnx_function *f = tn_onnx_find_function(imp->model, node);
   const tn_node *last = region->last;
-  const tn_status s = f ? tn_onnx_expand(frame, f, node, loc, slots.in, region, slots.out)
-                        : import_operator(frame, node, loc, &slots, region);
+  const size_t n_diags = imp->ctx->diags.n;
+  tn_status s = f ? tn_onnx_expand(frame, f, node, loc, slots.in, region, slots.out)
+                  : import_operator(frame, node, loc, &slots, region);
+  if (s == TN_UNSUPPORTED && !f && imp->model->keeps_unknown)
+    s = import_unsupported(frame, node, loc, &slots, region, last, n_diags);
   if (s == TN_UNSUPPORTED) return import_lose(frame, node);
   TN_TRY(s);
   import_marks(node, last ? last->next : region->first);

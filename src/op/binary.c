@@ -62,7 +62,7 @@ static tn_elem binary_elem(tn_rule *r, const tn_elem *in, tn_f64_fn2 f, binary_s
   static tn_status id##_eval(tn_eval *e) { return tn_op_eval2(e, id##_f64, id##_i64); }                      \
   TN_BINARY_OP(id, TN_SET_NUMBERS, traits_, TN_ACC_ULP, 0.501, doc_, {0})
 
-/* The quotient of two symbolic contents: integers truncate toward zero. */
+/* The quotient of two symbolic contents, of which the divisor is not 0: integers truncate toward zero. */
 static tn_sym binary_div_int(tn_symtab *t, tn_sym a, tn_sym b) {
   if (tn_sym_bounds(t, a).lo >= 0) return binary_quotient(t, a, b);
   if (tn_sym_bounds(t, a).hi <= 0) return tn_sym_ceildiv(t, a, b);
@@ -81,6 +81,15 @@ TN_ARITH_OP(sub, 0, x - y, (int64_t)((uint64_t)x - (uint64_t)y), tn_sym_sub, tn_
 TN_ARITH_OP(mul, TN_TRAIT_COMMUTATIVE, x *y, (int64_t)((uint64_t)x *(uint64_t)y), tn_sym_mul, tn_elem_mul(r, in),
             "a * b")
 
+/* Is b, an integer of which others are parted, not 0? Proved, or demanded of the run. */
+static bool binary_divides(tn_rule *r, tn_sym b) {
+  const tn_interval bounds = tn_sym_bounds(r->syms, b);
+  if (tn_rule_is_positive(r, b)) return true;
+  if (bounds.lo != 0 || bounds.hi == 0) return false;
+  return tn_rule_demand(r, tn_sym_le(r->syms, tn_sym_int(r->syms, 1), b), "an integer is divided by %s, which is 0",
+                        tn_sym_text(r->syms, b)) == TN_OK;
+}
+
 static double div_f64(double x, double y) { return x / y; }
 static tn_elem div_elem(tn_rule *r, const tn_elem *in) {
   double a, b;
@@ -88,7 +97,7 @@ static tn_elem div_elem(tn_rule *r, const tn_elem *in) {
     const bool known = tn_elem_const(&in[0], &a) && tn_elem_const(&in[1], &b);
     return known ? binary_elem(r, in, div_f64, NULL) : tn_elem_div(r, in);
   }
-  if (in[0].kind != TN_ELEM_SYM || in[1].kind != TN_ELEM_SYM || !tn_rule_is_positive(r, in[1].sym)) return (tn_elem){0};
+  if (in[0].kind != TN_ELEM_SYM || in[1].kind != TN_ELEM_SYM || !binary_divides(r, in[1].sym)) return (tn_elem){0};
   const bool is_known = tn_sym_bounds(r->syms, in[0].sym).lo >= 0 || tn_sym_bounds(r->syms, in[0].sym).hi <= 0;
   const tn_sym least = tn_sym_le(r->syms, tn_sym_int(r->syms, 0), in[0].sym);
   if (!is_known && tn_ledger_implies(r->graph, least))
@@ -126,7 +135,17 @@ static tn_status mod_eval(tn_eval *e) {
   return tn_op_eval2(e, tn_eval_int(e, "fmod") ? fmod : mod_floor_f64, g);
 }
 static tn_elem mod_elem(tn_rule *r, const tn_elem *in) {
-  if (in[0].kind != TN_ELEM_SYM || in[1].kind != TN_ELEM_SYM || !tn_rule_is_positive(r, in[1].sym)) return (tn_elem){0};
+  const tn_dtype d = r->in[0]->dtype;
+  double of, by;
+  if (tn_dtype_is_float(d) && tn_elem_const(&in[0], &of) && tn_elem_const(&in[1], &by))
+    return tn_elem_round(r, fmod(of, by));
+  if (tn_dtype_is_float(d)) { /* whole numbers that are held exactly */
+    if (in[0].kind != TN_ELEM_SYM || !tn_elem_const(&in[1], &by) || !(by >= 1 && by <= 0x1p24 && floor(by) >= by))
+      return (tn_elem){0};
+    if (tn_sym_bounds(r->syms, in[0].sym).lo < 0 || !tn_elem_fits(r, d, in[0].sym, 24)) return (tn_elem){0};
+    return tn_elem_sym(tn_sym_mod(r->syms, in[0].sym, tn_sym_int(r->syms, (int64_t)by)));
+  }
+  if (in[0].kind != TN_ELEM_SYM || in[1].kind != TN_ELEM_SYM || !binary_divides(r, in[1].sym)) return (tn_elem){0};
   if (tn_rule_int(r, "fmod") && tn_sym_bounds(r->syms, in[0].sym).lo < 0) return (tn_elem){0};
   return tn_elem_sym(tn_sym_mod(r->syms, in[0].sym, in[1].sym));
 }

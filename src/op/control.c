@@ -2,23 +2,18 @@
  * what comes out of them.
  *
  * A size that is known only inside a region does not leave it: outside, the result's dim is a symbol of its own. */
+#include "op/control.h"
 #include "ir/edit.h"
 #include "ir/eval.h"
 #include "ir/import.h"
 #include "ir/infer.h"
 #include "ir/rewrite.h"
 #include "op/ms.h"
+#include "op/sequence.h"
 
 /* --- what may leave a region --- */
 
-typedef struct control_inside {
-  tn_symtab *syms;
-  tn_arena *arena;
-  tn_map values; /* ids of the values defined inside */
-  bool found;
-} control_inside;
-
-static void control_collect(control_inside *in, const tn_region *region) {
+static void control_collect(tn_op_inside *in, const tn_region *region) {
   for (int i = 0; i < region->n_params; i++) tn_map_set(in->arena, &in->values, region->params[i]->id, 1);
   for (const tn_node *n = region->first; n; n = n->next) {
     for (int i = 0; i < n->n_out; i++)
@@ -28,34 +23,23 @@ static void control_collect(control_inside *in, const tn_region *region) {
 }
 
 static void control_visit(void *arg, uint32_t symbol) {
-  control_inside *const in = arg;
+  tn_op_inside *const in = arg;
   const tn_symbol *const s = tn_sym_symbol(in->syms, symbol);
   if (s->source == TN_SOURCE_DEFINED) tn_sym_symbols(in->syms, s->definition, control_visit, in);
   if ((s->source == TN_SOURCE_DIM || s->source == TN_SOURCE_ELEM) && tn_map_find(&in->values, s->value, NULL))
     in->found = true;
 }
 
-static bool control_leaves(control_inside *in, tn_sym e) {
+bool tn_op_leaves(tn_op_inside *in, tn_sym e) {
   in->found = false;
   tn_sym_symbols(in->syms, e, control_visit, in);
   return !in->found;
 }
 
-static control_inside control_look(tn_rule *r) {
-  control_inside in = {.syms = r->syms, .arena = &r->ctx->arena};
+tn_op_inside tn_op_look_inside(tn_rule *r) {
+  tn_op_inside in = {.syms = r->syms, .arena = &r->ctx->arena};
   for (int i = 0; i < r->node->n_regions; i++) control_collect(&in, r->node->regions[i]);
   return in;
-}
-
-/* The type of items, with those dims open that may not leave. */
-static const tn_type *control_open(tn_rule *r, control_inside *in, const tn_type *elem) {
-  if (!elem || !tn_type_has_rank(elem)) return elem;
-  tn_sym *const dims = tn_rule_dims(r, elem->rank);
-  for (int d = 0; d < elem->rank; d++)
-    dims[d] = elem->dims[d] && control_leaves(in, elem->dims[d]) ? elem->dims[d] : NULL;
-  tn_type *const out = TN_NEW(&r->ctx->arena, tn_type);
-  *out = tn_type_tensor(elem->dtype, elem->rank, dims);
-  return out;
 }
 
 static void control_forget_region(tn_region *region) {
@@ -66,16 +50,48 @@ static void control_forget_region(tn_region *region) {
   }
 }
 
-/* Output i := t, with dims of `lead` more dims in front; what may not leave becomes the run's. */
-static void control_set_out(tn_rule *r, control_inside *in, int i, const tn_type *t) {
+/* The dims that may leave; the others stay NULL. */
+static const tn_sym *control_out_dims(tn_rule *r, tn_op_inside *in, int n, const tn_sym *dims) {
+  tn_sym *const out = tn_rule_dims(r, n);
+  for (int d = 0; d < n; d++) out[d] = dims[d] && tn_op_leaves(in, dims[d]) ? dims[d] : NULL;
+  return out;
+}
+
+/* The type of items, with those dims open that may not leave. */
+static const tn_type *control_open(tn_rule *r, tn_op_inside *in, const tn_type *elem) {
+  if (!elem || (elem->kind == TN_TYPE_TENSOR && elem->rank < 0)) return elem;
+  tn_type *const own = TN_NEW(&r->ctx->arena, tn_type);
+  *own = *elem;
+  own->items = NULL;
+  if (elem->kind == TN_TYPE_TENSOR)
+    own->dims = control_out_dims(r, in, elem->rank, elem->dims);
+  else
+    own->elem = control_open(r, in, elem->elem);
+  return own;
+}
+
+/* Output i := t; what may not leave becomes the run's. */
+static void control_set_out(tn_rule *r, tn_op_inside *in, int i, const tn_type *t) {
   r->out[i] = *t;
   r->out[i].content = NULL;
+  r->out[i].items = NULL;
   r->out[i].elem = control_open(r, in, t->elem);
   if (t->kind != TN_TYPE_TENSOR || t->rank < 0) return;
   tn_sym *const dims = tn_rule_dims(r, t->rank);
   for (int d = 0; d < t->rank; d++)
-    dims[d] = control_leaves(in, t->dims[d]) ? t->dims[d] : tn_rule_fresh(r, i, d, 0, NULL);
+    dims[d] = tn_op_leaves(in, t->dims[d]) ? t->dims[d] : tn_rule_fresh(r, i, d, 0, NULL);
   tn_rule_set(r, i, t->rank, dims);
+}
+
+/* Of the sequence that output i is. */
+static void control_set_items(tn_rule *r, tn_op_inside *in, int i, tn_sym count, const tn_sym *totals) {
+  const tn_type *const elem = r->out[i].elem;
+  if (r->out[i].kind != TN_TYPE_SEQUENCE || !elem || !count || !tn_op_leaves(in, count)) return;
+  tn_items *const items = TN_NEW(&r->ctx->arena, tn_items);
+  *items = (tn_items){.count = count, .totals = tn_op_item_totals(r, elem, count)};
+  if (totals && elem->kind == TN_TYPE_TENSOR && elem->rank >= 0)
+    items->totals = control_out_dims(r, in, elem->rank, totals);
+  r->out[i].items = items;
 }
 
 static tn_status control_results(tn_rule *r, const tn_region *region, int want) {
@@ -104,16 +120,16 @@ static tn_sym if_condition(const tn_rule *r) {
 }
 
 /* One size of either branch: where the condition is an expression, that of the branch it chooses. */
-static tn_sym if_join_dim(tn_rule *r, control_inside *in, int i, int d, tn_sym a, tn_sym b) {
+static tn_sym if_join_dim(tn_rule *r, tn_op_inside *in, int i, int d, tn_sym a, tn_sym b) {
   if (a == b) return a;
   const tn_sym cond = if_condition(r);
   const int64_t lo_a = tn_sym_bounds(r->syms, a).lo, lo_b = tn_sym_bounds(r->syms, b).lo;
-  const bool leaves = control_leaves(in, a) && control_leaves(in, b);
+  const bool leaves = tn_op_leaves(in, a) && tn_op_leaves(in, b);
   if (leaves && cond) return tn_sym_select(r->syms, cond, a, b);
   return tn_rule_fresh(r, i, d, lo_a < lo_b ? lo_a : lo_b, leaves ? tn_sym_max(r->syms, a, b) : NULL);
 }
 
-static tn_status if_join(tn_rule *r, control_inside *in, int i, const tn_type *a, const tn_type *b) {
+static tn_status if_join(tn_rule *r, tn_op_inside *in, int i, const tn_type *a, const tn_type *b) {
   if (a->kind == TN_TYPE_UNKNOWN || b->kind == TN_TYPE_UNKNOWN) {
     r->out[i] = a->kind == TN_TYPE_UNKNOWN ? *b : *a;
     r->out[i].content = NULL;
@@ -122,8 +138,10 @@ static tn_status if_join(tn_rule *r, control_inside *in, int i, const tn_type *a
   }
   if (a->kind != b->kind) return tn_rule_fail(r, TN_MISMATCH, "output %d is a tensor in one branch only", i);
   if (a->kind != TN_TYPE_TENSOR) {
-    r->out[i] = *a;
-    r->out[i].elem = control_open(r, in, tn_type_join_elem(&r->ctx->arena, a->elem, b->elem));
+    tn_type t = *a;
+    t.elem = tn_type_join_elem(&r->ctx->arena, a->elem, b->elem);
+    control_set_out(r, in, i, &t);
+    if (a->items && b->items && a->items->count == b->items->count) control_set_items(r, in, i, a->items->count, NULL);
     return TN_OK;
   }
   if (a->dtype && b->dtype && a->dtype != b->dtype)
@@ -142,12 +160,12 @@ static tn_status if_join(tn_rule *r, control_inside *in, int i, const tn_type *a
 }
 
 /* What the taken branch knows of elements, as far as it may leave. */
-static void if_content(tn_rule *r, control_inside *in, int i, const tn_type *t) {
+static void if_content(tn_rule *r, tn_op_inside *in, int i, const tn_type *t) {
   if (t->kind != TN_TYPE_TENSOR || !t->content) return;
   const int64_t n = tn_type_content_count(t);
   tn_elem *const out = tn_rule_elems(r, n);
   for (int64_t k = 0; k < n; k++)
-    if (!t->content[k].sym || control_leaves(in, t->content[k].sym)) out[k] = t->content[k];
+    if (!t->content[k].sym || tn_op_leaves(in, t->content[k].sym)) out[k] = t->content[k];
   tn_rule_set_content(r, i, out);
 }
 
@@ -161,7 +179,7 @@ static tn_status if_shape(tn_rule *r) {
     if (r->node->regions[i]->dead) continue;
     TN_TRY(tn_infer_region(r->graph, r->node->regions[i]));
   }
-  control_inside in = control_look(r);
+  tn_op_inside in = tn_op_look_inside(r);
   for (int i = 0; i < r->n_out; i++) {
     const tn_type *const a = &r->node->regions[0]->results[i]->type;
     const tn_type *const b = &r->node->regions[1]->results[i]->type;
@@ -217,7 +235,7 @@ TN_OP(if){
 static bool control_has_items(const tn_type *t) { return t->kind == TN_TYPE_SEQUENCE || t->kind == TN_TYPE_OPTIONAL; }
 
 /* A carried sequence or optional: its items are those that came in, and those that the body puts there. */
-static bool loop_generalise_items(tn_rule *r, control_inside *in, tn_value *param, const tn_type *result) {
+static bool loop_generalise_items(tn_rule *r, tn_op_inside *in, tn_value *param, const tn_type *result) {
   tn_type t = param->type;
   if (t.kind != result->kind || tn_type_same(t.elem, result->elem)) return false;
   t.elem = control_open(r, in, tn_type_join_elem(&r->ctx->arena, t.elem, result->elem));
@@ -250,14 +268,16 @@ static bool loop_generalise(tn_rule *r, tn_value *param, const tn_type *result) 
   return changed;
 }
 
+/* How many items a carried sequence has, and which, changes from round to round. */
 static void control_set_param(tn_value *param, tn_type t) {
   t.content = NULL;
+  t.items = NULL;
   tn_edit_set_type(param, t);
 }
 
 /* Infers `body` until the carried values keep their types; params[first..first+n) against results[at..at+n). */
 static tn_status loop_fixpoint(tn_rule *r, tn_region *body, int first, int at, int n) {
-  control_inside in = {0};
+  tn_op_inside in = {0};
   for (int round = 0;; round++) {
     control_forget_region(body);
     TN_TRY(tn_infer_region(r->graph, body));
@@ -266,7 +286,7 @@ static tn_status loop_fixpoint(tn_rule *r, tn_region *body, int first, int at, i
       tn_value *const param = body->params[first + i];
       const tn_type *const result = &body->results[at + i]->type;
       const bool has_items = control_has_items(&param->type);
-      if (has_items && !in.syms) in = control_look(r);
+      if (has_items && !in.syms) in = tn_op_look_inside(r);
       changed =
           (has_items ? loop_generalise_items(r, &in, param, result) : loop_generalise(r, param, result)) || changed;
     }
@@ -281,21 +301,33 @@ typedef struct loop_rounds { /* either may be NULL */
 
 /* A dim that the body changes, as it leaves: each round adds the same, or sets it. NULL: neither, or the number of
  * rounds is not known. */
-static tn_sym loop_last_dim(tn_rule *r, control_inside *in, tn_sym rounds, tn_sym first, tn_sym entered, tn_sym left) {
+static tn_sym loop_last_dim(tn_rule *r, tn_op_inside *in, tn_sym rounds, tn_sym first, tn_sym entered, tn_sym left) {
   tn_symtab *const t = r->syms;
-  if (!rounds || !control_leaves(in, first)) return NULL;
+  if (!rounds || !tn_op_leaves(in, first)) return NULL;
   const tn_sym step = tn_sym_sub(t, left, entered);
   tn_sym last = NULL;
-  if (control_leaves(in, step))
+  if (tn_op_leaves(in, step))
     last = tn_sym_add(t, first, tn_sym_mul(t, rounds, step));
-  else if (control_leaves(in, left))
+  else if (tn_op_leaves(in, left))
     last = tn_sym_select(t, tn_sym_le(t, tn_sym_int(t, 1), rounds), left, first);
   return last && tn_sym_bounds(t, last).lo >= 0 ? last : NULL;
 }
 
+/* Carried dims that the body changes, in a few rounds: the symbols they have inside, what they are now and next. */
+typedef struct loop_run {
+  TN_VEC(tn_sym) symbols, now, next;
+} loop_run;
+
+static tn_sym loop_run_symbol(void *arg, uint32_t symbol) {
+  const loop_run *const run = arg;
+  for (size_t i = 0; i < run->symbols.n; i++)
+    if (run->symbols.at[i]->k == (int64_t)symbol) return run->now.at[i];
+  return NULL;
+}
+
 /* A carried value as it leaves: dims the body keeps are those that came in. */
-static void loop_set_state(tn_rule *r, control_inside *in, int i, const tn_type *first, const tn_value *param,
-                           const tn_type *result, tn_sym rounds) {
+static void loop_set_state(tn_rule *r, tn_op_inside *in, int i, const tn_type *first, const tn_value *param,
+                           const tn_type *result, tn_sym rounds, const loop_run *run) {
   tn_type t = param->type;
   if (t.kind != result->kind && result->kind != TN_TYPE_UNKNOWN) t = *result; /* an optional that the body fills */
   if (t.kind == TN_TYPE_TENSOR && !t.dtype) t.dtype = result->dtype;
@@ -303,8 +335,10 @@ static void loop_set_state(tn_rule *r, control_inside *in, int i, const tn_type 
     tn_sym *const dims = tn_rule_dims(r, t.rank);
     for (int d = 0; d < t.rank; d++) {
       const tn_sym entered = t.dims[d];
-      const tn_sym last =
-          control_leaves(in, entered) ? NULL : loop_last_dim(r, in, rounds, first->dims[d], entered, result->dims[d]);
+      tn_sym last =
+          run && tn_sym_is_var(entered) ? loop_run_symbol((void *)(uintptr_t)run, (uint32_t)entered->k) : NULL;
+      if (!last && !tn_op_leaves(in, entered))
+        last = loop_last_dim(r, in, rounds, first->dims[d], entered, result->dims[d]);
       dims[d] = last ? last : entered;
     }
     t.dims = dims;
@@ -313,7 +347,7 @@ static void loop_set_state(tn_rule *r, control_inside *in, int i, const tn_type 
 }
 
 /* Stacked results: one more dim in front (or at `axis` for Scan). */
-static void control_set_stacked(tn_rule *r, control_inside *in, int i, const tn_type *t, loop_rounds rounds, int axis) {
+static void control_set_stacked(tn_rule *r, tn_op_inside *in, int i, const tn_type *t, loop_rounds rounds, int axis) {
   r->out[i] = tn_type_tensor(t->dtype, -1, NULL);
   if (t->kind != TN_TYPE_TENSOR || t->rank < 0 || t->rank >= TN_MAX_RANK) return;
   tn_sym *const dims = tn_rule_dims(r, t->rank + 1);
@@ -321,28 +355,110 @@ static void control_set_stacked(tn_rule *r, control_inside *in, int i, const tn_
     if (d == axis)
       dims[d] = rounds.exact ? rounds.exact : tn_rule_fresh(r, i, d, 0, rounds.most);
     else
-      dims[d] = control_leaves(in, t->dims[from]) ? t->dims[from] : tn_rule_fresh(r, i, d, 0, NULL);
+      dims[d] = tn_op_leaves(in, t->dims[from]) ? t->dims[from] : tn_rule_fresh(r, i, d, 0, NULL);
     if (d != axis) from++;
   }
   tn_rule_set(r, i, t->rank + 1, dims);
 }
 
-static bool loop_runs_all(const tn_rule *r, const tn_region *body) {
-  bool start = true, again;
-  if (tn_rule_has(r, 1) && (!if_known(r->in[1], &start) || !start)) return false;
-  const tn_value *cond = body->results[0];
-  while (cond->def && strcmp(cond->def->op->name, "identity") == 0) cond = cond->def->in[0];
-  return cond == body->params[1] || (if_known(&cond->type, &again) && again);
-}
-
-static loop_rounds loop_count(tn_rule *r, const tn_region *body) {
+static loop_rounds loop_count(tn_op_loop_body *l) {
+  tn_rule *const r = l->rule;
   loop_rounds rounds = {NULL, NULL};
   tn_sym *trips;
   int64_t n;
-  if (!tn_rule_has(r, 0) || !tn_rule_ints(r, 0, &n, &trips) || n != 1 || !trips[0]) return rounds;
-  rounds.most = tn_sym_max(r->syms, tn_sym_int(r->syms, 0), trips[0]);
-  if (loop_runs_all(r, body)) rounds.exact = rounds.most;
+  if (tn_rule_has(r, 0) && tn_rule_ints(r, 0, &n, &trips) && n == 1 && trips[0])
+    rounds.most = tn_sym_max(r->syms, tn_sym_int(r->syms, 0), trips[0]);
+  if (rounds.most || !tn_rule_has(r, 0)) rounds.exact = tn_op_loop_rounds(l, rounds.most);
   return rounds;
+}
+
+static void loop_run_add(tn_rule *r, tn_op_inside *in, loop_run *run, const tn_type *first, const tn_type *entered,
+                         const tn_type *left) {
+  if (entered->kind != TN_TYPE_TENSOR || first->kind != TN_TYPE_TENSOR || left->kind != TN_TYPE_TENSOR) return;
+  if (entered->rank < 0 || first->rank != entered->rank || left->rank != entered->rank) return;
+  for (int d = 0; d < entered->rank; d++) {
+    if (tn_op_leaves(in, entered->dims[d]) || !tn_sym_is_var(entered->dims[d])) continue;
+    tn_vec_push(&r->ctx->arena, &run->symbols, entered->dims[d]);
+    tn_vec_push(&r->ctx->arena, &run->now, first->dims[d]);
+    tn_vec_push(&r->ctx->arena, &run->next, left->dims[d]);
+  }
+}
+
+/* The dims behind the loop, of as few rounds as may be followed one by one. */
+static void loop_run_rounds(tn_rule *r, tn_op_inside *in, loop_run *run, int64_t rounds) {
+  tn_sym *const to = tn_rule_dims(r, (int)run->now.n);
+  for (int64_t k = 0; k < rounds; k++) {
+    for (size_t i = 0; i < run->now.n; i++) {
+      tn_sym e = run->now.at[i] ? tn_sym_substitute(r->syms, run->next.at[i], loop_run_symbol, run) : NULL;
+      if (e) e = tn_sym_tidy(r->syms, e);
+      to[i] = e && e->size <= TN_SYM_MAX_SIZE && tn_op_leaves(in, e) ? e : NULL;
+    }
+    for (size_t i = 0; i < run->now.n; i++) run->now.at[i] = to[i];
+  }
+}
+
+static loop_run loop_follow(tn_op_loop_body *l, int n_states, tn_sym rounds) {
+  enum { FEW = 16 };
+  loop_run run = {0};
+  if (!rounds || !tn_sym_is_int(rounds) || rounds->k > FEW) return run;
+  for (int i = 0; i < n_states; i++)
+    loop_run_add(l->rule, &l->inside, &run, l->rule->in[2 + i], &l->body->params[2 + i]->type,
+                 &l->body->results[1 + i]->type);
+  loop_run_rounds(l->rule, &l->inside, &run, rounds->k);
+  return run;
+}
+
+/* The items that a round puts into a carried sequence: how many, and their sizes added up. False: it is not only that.
+ */
+static bool loop_inserted(tn_rule *r, tn_op_inside *in, const tn_value *param, const tn_value *v, int rank, int64_t *n,
+                          tn_sym *sizes) {
+  enum { MANY = 64 };
+  *n = 0;
+  for (int d = 0; d < rank; d++) sizes[d] = tn_sym_int(r->syms, 0);
+  for (; v != param; v = v->def->in[0]) {
+    if (!v->def || *n > MANY) return false;
+    if (strcmp(v->def->op->name, "identity") == 0) continue;
+    if (strcmp(v->def->op->name, "sequence_insert") != 0) return false;
+    const tn_type *const t = &v->def->in[1]->type;
+    for (int d = 0; d < rank; d++) {
+      const bool known = sizes[d] && tn_type_has_rank(t) && t->rank == rank && tn_op_leaves(in, t->dims[d]);
+      sizes[d] = known ? tn_sym_add(r->syms, sizes[d], t->dims[d]) : NULL;
+    }
+    ++*n;
+  }
+  return true;
+}
+
+/* A carried sequence as it leaves, where the rounds only put items in. */
+static void loop_set_items(tn_op_loop_body *l, int i, tn_sym rounds) {
+  tn_rule *const r = l->rule;
+  tn_symtab *const t = r->syms;
+  const tn_items *const first = r->in[2 + i]->items;
+  const tn_type *const elem = r->out[i].elem;
+  const int rank = elem && elem->kind == TN_TYPE_TENSOR && elem->rank > 0 ? elem->rank : 0;
+  tn_sym *const sizes = tn_rule_dims(r, rank), *const totals = tn_rule_dims(r, rank);
+  int64_t n;
+  if (!first || !first->count || !rounds) return;
+  if (!loop_inserted(r, &l->inside, l->body->params[2 + i], l->body->results[1 + i], rank, &n, sizes)) return;
+  const bool empty = tn_sym_is(first->count, 0);
+  for (int d = 0; d < rank; d++) {
+    const tn_sym before = empty                                               ? tn_sym_int(t, 0)
+                          : first->totals && r->in[2 + i]->elem->rank == rank ? first->totals[d]
+                                                                              : NULL;
+    totals[d] = before && sizes[d] ? tn_sym_add(t, before, tn_sym_mul(t, rounds, sizes[d])) : NULL;
+  }
+  control_set_items(r, &l->inside, i, tn_sym_add(t, first->count, tn_sym_muli(t, rounds, n)), totals);
+}
+
+/* A carried integer to which each round adds the same. */
+static void loop_set_number(tn_op_loop_body *l, int i, tn_sym rounds) {
+  tn_rule *const r = l->rule;
+  const tn_elem *const first = r->in[2 + i]->content;
+  const tn_sym step = rounds ? tn_op_loop_step(l, i) : NULL;
+  int64_t dims[TN_MAX_RANK];
+  if (!step || !first || first[0].kind != TN_ELEM_SYM || !tn_type_const_dims(&r->out[i], dims)) return;
+  const tn_elem last = tn_elem_sym(tn_sym_add(r->syms, first[0].sym, tn_sym_mul(r->syms, rounds, step)));
+  tn_rule_set_content(r, i, &last);
 }
 
 static tn_status loop_shape(tn_rule *r) {
@@ -359,14 +475,18 @@ static tn_status loop_shape(tn_rule *r) {
     control_set_param(body->params[2 + i], *r->in[2 + i]);
   }
   TN_TRY(loop_fixpoint(r, body, 2, 1, n_states));
-  control_inside in = control_look(r);
-  const loop_rounds rounds = loop_count(r, body);
+  tn_op_loop_body l = {r, body, tn_op_look_inside(r)};
+  const loop_rounds rounds = loop_count(&l);
+  const loop_run run = loop_follow(&l, n_states, rounds.exact);
   for (int i = 0; i < r->n_out; i++) {
     const tn_type *const result = &body->results[1 + i]->type;
-    if (i < n_states)
-      loop_set_state(r, &in, i, r->in[2 + i], body->params[2 + i], result, rounds.exact);
-    else
-      control_set_stacked(r, &in, i, result, rounds, 0);
+    if (i >= n_states) {
+      control_set_stacked(r, &l.inside, i, result, rounds, 0);
+      continue;
+    }
+    loop_set_state(r, &l.inside, i, r->in[2 + i], body->params[2 + i], result, rounds.exact, &run);
+    loop_set_items(&l, i, rounds.exact);
+    loop_set_number(&l, i, rounds.exact);
   }
   return TN_OK;
 }
@@ -497,11 +617,11 @@ static tn_status scan_shape(tn_rule *r) {
     control_set_param(body->params[n_states + i], slice);
   }
   TN_TRY(loop_fixpoint(r, body, 0, 0, n_states));
-  control_inside in = control_look(r);
+  tn_op_inside in = tn_op_look_inside(r);
   for (int i = 0; i < r->n_out; i++) {
     const tn_type *const result = &body->results[i]->type;
     if (i < n_states) {
-      loop_set_state(r, &in, i, r->in[i], body->params[i], result, length);
+      loop_set_state(r, &in, i, r->in[i], body->params[i], result, length, NULL);
       continue;
     }
     int axis = 0;

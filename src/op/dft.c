@@ -173,7 +173,7 @@ static tn_status dft_import_17(tn_import *im) {
 /* --- stft --- */
 
 static tn_status stft_shape(tn_rule *r) {
-  TN_TRY(tn_rule_need_rank(r, 0, 3, 3));
+  TN_TRY(tn_rule_need_rank(r, 0, 2, 3)); /* of rank 2: real, as ONNX Runtime has it */
   TN_TRY(tn_rule_need_rank(r, 1, 0, 1));
   TN_TRY(tn_rule_need_rank(r, 2, 1, 1));
   TN_TRY(tn_rule_need_rank(r, 3, 0, 1));
@@ -183,7 +183,7 @@ static tn_status stft_shape(tn_rule *r) {
   const tn_sym step = dft_scalar(r, 1, NULL), window = tn_rule_has_rank(r, 2) ? r->in[2]->dims[0] : NULL;
   const tn_sym length = dft_scalar(r, 3, tn_rule_has(r, 2) ? window : x[1]);
   tn_sym dims[4] = {x[0], NULL, NULL, tn_sym_int(t, 2)};
-  TN_TRY(dft_parts(r, x[2]));
+  if (r->in[0]->rank == 3) TN_TRY(dft_parts(r, x[2]));
   if (step) TN_TRY(tn_op_at_least(r, step, 1, "the frame step"));
   if (length) {
     TN_TRY(tn_op_at_least(r, length, 1, "the frame length"));
@@ -204,11 +204,11 @@ static tn_status stft_shape(tn_rule *r) {
 static tn_status stft_eval(tn_eval *e) {
   const tn_lit *const x = e->in[0];
   const tn_lit *const w = tn_op_eval_in(e, 2);
-  int64_t parts;
+  int64_t parts = 1;
   dft_line l;
   tn_lit *y;
-  if (x->rank != 3) return tn_eval_fail(e, TN_MISMATCH, "a signal of rank %d", x->rank);
-  TN_TRY(dft_eval_parts(e, x, &parts));
+  if (x->rank != 2 && x->rank != 3) return tn_eval_fail(e, TN_MISMATCH, "a signal of rank %d", x->rank);
+  if (x->rank == 3) TN_TRY(dft_eval_parts(e, x, &parts));
   const int64_t step = dft_eval_scalar(e, 1, 0), length = dft_eval_scalar(e, 3, w ? w->count : x->dims[1]);
   TN_TRY(dft_line_make(e, length, &l));
   if (step < 1 || length > x->dims[1] || (w && w->count != length))

@@ -108,15 +108,16 @@ tn_elem tn_elem_add(tn_rule *r, const tn_elem *in, int sign) {
   return ratio_of(r, &in[0], &a) && ratio_of(r, &in[1], &b) ? ratio_sum(r, a, b, sign) : (tn_elem){0};
 }
 
-static bool ratio_is_mixed(ratio a) { /* a constant such as 1.5: neither whole nor a power of two */
-  return tn_sym_is_int(a.num) && a.den > 1 && !ratio_is_pow2(a.num->k);
+/* A constant such as 1.5, neither whole nor a power of two: float32 may not hold the product with a size. */
+static bool ratio_is_mixed(const tn_rule *r, ratio a) {
+  return r->out[0].dtype != TN_F64 && tn_sym_is_int(a.num) && a.den > 1 && !ratio_is_pow2(a.num->k);
 }
 
 tn_elem tn_elem_mul(tn_rule *r, const tn_elem *in) {
   ratio a, b;
   const bool has_a = ratio_of(r, &in[0], &a), has_b = ratio_of(r, &in[1], &b);
-  if (has_a && in[1].kind == TN_ELEM_F64 && (!has_b || ratio_is_mixed(b))) return ratio_scaled(r, a, in[1].f);
-  if (has_b && in[0].kind == TN_ELEM_F64 && (!has_a || ratio_is_mixed(a))) return ratio_scaled(r, b, in[0].f);
+  if (has_a && in[1].kind == TN_ELEM_F64 && (!has_b || ratio_is_mixed(r, b))) return ratio_scaled(r, a, in[1].f);
+  if (has_b && in[0].kind == TN_ELEM_F64 && (!has_a || ratio_is_mixed(r, a))) return ratio_scaled(r, b, in[0].f);
   return has_a && has_b ? ratio_product(r, a, b) : (tn_elem){0};
 }
 

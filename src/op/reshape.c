@@ -93,6 +93,16 @@ static tn_status reshape_maybe_rest(tn_rule *r, int n, const tn_sym *entries, tn
   return TN_OK;
 }
 
+/* What -1 stands for. The checks so far may say that an earlier division of the same elements left no rest. */
+static tn_sym reshape_rest(tn_rule *r, tn_sym total, tn_sym others) {
+  tn_symtab *const t = r->syms;
+  const tn_sym plain = tn_sym_divexact(t, total, others), shorter = tn_ledger_shorter(r->graph, total);
+  if (shorter == total) return plain;
+  const tn_sym exact = tn_sym_divexact(t, shorter, others);
+  if (tn_sym_mul(t, exact, others) != shorter) return plain;
+  return tn_sym_mul(t, plain, others) != total || exact->size < plain->size ? exact : plain;
+}
+
 /* Where a dim is not known, one that may be -1 is not either. */
 static void reshape_unclear(tn_rule *r, int n, tn_sym *dims, int rest) {
   for (int i = 0; i < n && rest < 0; i++)
@@ -128,7 +138,7 @@ static tn_status reshape_known(tn_rule *r, int n, const tn_sym *entries) {
     unknown += rest < 0;
   }
   if (rest >= 0 && !unknown) TN_TRY(reshape_demand_others(r, n, dims, rest));
-  if (rest >= 0) dims[rest] = total && !unknown ? tn_sym_divexact(t, total, others) : NULL;
+  if (rest >= 0) dims[rest] = total && !unknown ? reshape_rest(r, total, others) : NULL;
   tn_sym count = tn_sym_int(t, 1);
   for (int i = 0; i < n; i++) {
     if (!dims[i]) dims[i] = tn_rule_fresh(r, 0, i, 0, NULL);

@@ -6,6 +6,7 @@
 #include "ir/import.h"
 #include "ir/ledger.h"
 #include "ir/rules.h"
+#include "op/elementwise.h"
 
 enum { RESIZE_X, RESIZE_ROI, RESIZE_SCALES, RESIZE_SIZES };
 
@@ -44,18 +45,17 @@ static tn_sym resize_scaled_dim(tn_symtab *t, tn_sym in, float scale) {
 
 static tn_status resize_by_scales(tn_rule *r, int n, const int *axes, tn_sym *dims) {
   TN_TRY(resize_count(r, RESIZE_SCALES, n));
-  int64_t count;
-  double *scales;
-  if (tn_rule_const_floats(r, RESIZE_SCALES, &count, &scales) && count == n) {
-    for (int i = 0; i < n; i++) {
-      const float scale = (float)scales[i];
-      if (!(scale > 0) || !isfinite(scale))
-        return tn_rule_fail(r, TN_INVALID, "scale %g of dim %d", scales[i], axes[i]);
-      dims[axes[i]] = resize_scaled_dim(r->syms, dims[axes[i]], scale);
+  const tn_type *const scales = r->in[RESIZE_SCALES];
+  for (int i = 0; i < n; i++) {
+    double scale;
+    if (!scales->content || tn_type_content_count(scales) != n || !tn_elem_const(&scales->content[i], &scale)) {
+      dims[axes[i]] = tn_rule_fresh(r, 0, axes[i], 0, NULL);
+      continue;
     }
-    return TN_OK;
+    if (!((float)scale > 0) || !isfinite((float)scale))
+      return tn_rule_fail(r, TN_INVALID, "scale %g of dim %d", scale, axes[i]);
+    dims[axes[i]] = resize_scaled_dim(r->syms, dims[axes[i]], (float)scale);
   }
-  for (int i = 0; i < n; i++) dims[axes[i]] = tn_rule_fresh(r, 0, axes[i], 0, NULL);
   return TN_OK;
 }
 

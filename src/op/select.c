@@ -18,6 +18,57 @@ static bool select_elem_nonzero(const tn_rule *r, const tn_elem *e, bool *out_kn
   if (!tn_sym_is(e->sym, 0)) *out_known = false;
   return false;
 }
+static bool select_nonzero(const tn_lit *x, int64_t i) {
+  const tn_dtype_class c = tn_dtype_cls(x->dtype);
+  if (c == TN_CLASS_STRING) return ((const tn_str *)x->data)[i].len > 0;
+  if (c == TN_CLASS_COMPLEX) {
+    const tn_dtype part = x->dtype == TN_C64 ? TN_F32 : TN_F64;
+    const double re = tn_load_f64(part, x->data, 2 * i), im = tn_load_f64(part, x->data, 2 * i + 1);
+    return !(re >= 0 && re <= 0 && im >= 0 && im <= 0);
+  }
+  if (c != TN_CLASS_FLOAT) return tn_lit_i64_at(x, i) != 0;
+  const double v = tn_lit_f64(x, i);
+  return !(v >= 0 && v <= 0);
+}
+/* Operators that give each element of operand 0 some places, or none. */
+static bool select_moves(const tn_node *n) {
+  static const char *const names[] = {"identity",  "reshape", "flatten", "squeeze", "unsqueeze",
+                                      "transpose", "expand",  "tile",    "slice",   "gather"};
+  for (size_t i = 0; i < TN_COUNT(names); i++)
+    if (strcmp(n->op->name, names[i]) == 0) return true;
+  return false;
+}
+
+/* Does a cast give 0 for 0 alone? It does not where it rounds or wraps. */
+static bool select_casts(const tn_node *n) {
+  const tn_dtype from = n->in[0]->type.dtype, to = n->out[0]->type.dtype;
+  const bool whole = from == TN_BOOL || tn_dtype_is_int(from);
+  return strcmp(n->op->name, "cast") == 0 && whole && (to == TN_BOOL || to == TN_I64 || to == TN_F32 || to == TN_F64);
+}
+
+/* Are all elements of a tensor of any size 0, or none? False when that is not known. */
+static bool select_uniform(const tn_rule *r, const tn_value *v, bool *out_zero) {
+  enum { DEPTH = 16 };
+  for (int depth = 0; depth < DEPTH; depth++) {
+    const tn_type *const t = &v->type;
+    int64_t found = 0;
+    bool known = t->content != NULL;
+    for (int64_t i = 0; known && i < tn_type_content_count(t); i++)
+      found += select_elem_nonzero(r, &t->content[i], &known);
+    *out_zero = found == 0;
+    if (known) return found == 0 || found == tn_type_content_count(t);
+    const tn_node *const n = v->def;
+    if (!n) return false;
+    if (strcmp(n->op->name, "constant_of_shape") == 0) {
+      const tn_lit *const fill = n->attrs[tn_op_attr_index(n->op, "value")].tensor;
+      *out_zero = !fill || !select_nonzero(fill, 0);
+      return true;
+    }
+    if (n->n_in == 0 || !n->in[0] || (!select_moves(n) && !select_casts(n))) return false;
+    v = n->in[0];
+  }
+  return false;
+}
 static tn_status non_zero_shape(tn_rule *r) {
   if (!tn_rule_has_rank(r, 0)) {
     const tn_sym open[2] = {tn_rule_fresh(r, 0, 0, 0, NULL), tn_rule_fresh(r, 0, 1, 0, NULL)};
@@ -29,7 +80,12 @@ static tn_status non_zero_shape(tn_rule *r) {
   bool known = x->content != NULL;
   for (int64_t i = 0; known && i < tn_type_content_count(x); i++)
     found += select_elem_nonzero(r, &x->content[i], &known);
-  const tn_sym count = known ? tn_sym_int(r->syms, found) : tn_rule_fresh(r, 0, 1, 0, tn_type_count(r->syms, x));
+  const tn_sym all = tn_type_count(r->syms, x);
+  bool zero;
+  const tn_sym count = known                                       ? tn_sym_int(r->syms, found)
+                       : !select_uniform(r, r->node->in[0], &zero) ? tn_rule_fresh(r, 0, 1, 0, all)
+                       : zero                                      ? tn_sym_int(r->syms, 0)
+                                                                   : all;
   const tn_sym dims[2] = {tn_sym_int(r->syms, x->rank), count};
   tn_rule_set(r, 0, 2, dims);
   return TN_OK;
@@ -51,18 +107,6 @@ static tn_status non_zero_value(tn_rule *r) {
   }
   if (known) tn_rule_set_content(r, 0, out);
   return TN_OK;
-}
-static bool select_nonzero(const tn_lit *x, int64_t i) {
-  const tn_dtype_class c = tn_dtype_cls(x->dtype);
-  if (c == TN_CLASS_STRING) return ((const tn_str *)x->data)[i].len > 0;
-  if (c == TN_CLASS_COMPLEX) {
-    const tn_dtype part = x->dtype == TN_C64 ? TN_F32 : TN_F64;
-    const double re = tn_load_f64(part, x->data, 2 * i), im = tn_load_f64(part, x->data, 2 * i + 1);
-    return !(re >= 0 && re <= 0 && im >= 0 && im <= 0);
-  }
-  if (c != TN_CLASS_FLOAT) return tn_lit_i64_at(x, i) != 0;
-  const double v = tn_lit_f64(x, i);
-  return !(v >= 0 && v <= 0);
 }
 static tn_status non_zero_eval(tn_eval *e) {
   const tn_lit *const x = e->in[0];

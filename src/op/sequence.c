@@ -1,8 +1,12 @@
 /* Sequences and optionals. A sequence's element type may have open dims (NULL): they differ from item to item. */
+#include "op/sequence.h"
 #include "ir/edit.h"
 #include "ir/eval.h"
 #include "ir/import.h"
 #include "ir/infer.h"
+#include "op/control.h"
+
+enum { SEQUENCE_EACH = 64 }; /* items whose types are kept one by one */
 
 static const tn_type sequence_any_tensor = {.kind = TN_TYPE_TENSOR, .rank = -1};
 
@@ -15,15 +19,46 @@ static const tn_type *sequence_keep(tn_rule *r, tn_type t) {
   return own;
 }
 
-static void sequence_set(tn_rule *r, int i, tn_type elem) {
-  r->out[i] = (tn_type){.kind = TN_TYPE_SEQUENCE, .rank = -1, .elem = sequence_keep(r, elem)};
+static void sequence_set(tn_rule *r, int i, tn_type elem, tn_items items) {
+  tn_items *const own = TN_NEW(&r->ctx->arena, tn_items);
+  *own = items;
+  r->out[i] = (tn_type){.kind = TN_TYPE_SEQUENCE, .rank = -1, .elem = sequence_keep(r, elem), .items = own};
 }
+
+static tn_items sequence_items(const tn_type *t) { return t->items ? *t->items : (tn_items){0}; }
 
 static tn_status sequence_join(tn_rule *r, const tn_type *a, const tn_type *b, tn_type *out) {
   if (a->kind == TN_TYPE_TENSOR && b->kind == TN_TYPE_TENSOR && a->dtype && b->dtype && a->dtype != b->dtype)
     return tn_rule_fail(r, TN_MISMATCH, "an item is %s, the others are %s", tn_dtype_name(b->dtype),
                         tn_dtype_name(a->dtype));
   *out = a->kind == b->kind ? *tn_type_join_elem(&r->ctx->arena, a, b) : *a;
+  return TN_OK;
+}
+
+const tn_sym *tn_op_item_totals(tn_rule *r, const tn_type *elem, tn_sym count) {
+  if (!count || elem->kind != TN_TYPE_TENSOR || elem->rank < 0) return NULL;
+  tn_sym *const totals = tn_rule_dims(r, elem->rank);
+  for (int d = 0; d < elem->rank; d++) totals[d] = elem->dims[d] ? tn_sym_mul(r->syms, count, elem->dims[d]) : NULL;
+  return totals;
+}
+
+/* A sequence of these types, which are kept. */
+static tn_status sequence_set_each(tn_rule *r, int i, const tn_type *each, int64_t n) {
+  tn_type elem = each[0];
+  for (int64_t k = 1; k < n; k++) TN_TRY(sequence_join(r, &elem, &each[k], &elem));
+  tn_items items = {.count = tn_sym_int(r->syms, n), .each = n <= SEQUENCE_EACH ? each : NULL};
+  tn_sym *const totals = elem.kind == TN_TYPE_TENSOR && elem.rank >= 0 ? tn_rule_dims(r, elem.rank) : NULL;
+  tn_sym *const parts = tn_rule_dims(r, (int)n);
+  for (int d = 0; totals && d < elem.rank; d++) {
+    bool known = true;
+    for (int64_t k = 0; k < n; k++) {
+      parts[k] = each[k].dims[d];
+      known = known && parts[k];
+    }
+    totals[d] = known ? tn_sym_sum(r->syms, parts, (size_t)n) : NULL;
+  }
+  items.totals = totals;
+  sequence_set(r, i, elem, items);
   return TN_OK;
 }
 
@@ -83,7 +118,8 @@ static tn_status sequence_empty_shape(tn_rule *r) {
   const tn_attr *const d = tn_rule_attr(r, "dtype");
   if (d && !tn_dtype_valid((int)d->i))
     return tn_rule_fail(r, TN_INVALID, "attribute 'dtype' is %lld, which is no element type", (long long)d->i);
-  sequence_set(r, 0, tn_type_tensor(d ? (tn_dtype)d->i : TN_F32, TN_RANK_NO_ITEM, NULL));
+  sequence_set(r, 0, tn_type_tensor(d ? (tn_dtype)d->i : TN_F32, TN_RANK_NO_ITEM, NULL),
+               (tn_items){.count = tn_sym_int(r->syms, 0)});
   return TN_OK;
 }
 static tn_status sequence_empty_eval(tn_eval *e) {
@@ -102,10 +138,12 @@ TN_OP(sequence_empty){
 };
 
 static tn_status sequence_construct_shape(tn_rule *r) {
-  tn_type elem = *r->in[0];
-  for (int i = 1; i < r->n_in; i++) TN_TRY(sequence_join(r, &elem, r->in[i], &elem));
-  sequence_set(r, 0, elem);
-  return TN_OK;
+  tn_type *const each = TN_NEW_ARRAY(&r->ctx->arena, tn_type, r->n_in);
+  for (int i = 0; i < r->n_in; i++) {
+    each[i] = *r->in[i];
+    each[i].content = NULL;
+  }
+  return sequence_set_each(r, 0, each, r->n_in);
 }
 static tn_status sequence_construct_eval(tn_eval *e) {
   (void)sequence_lit(e, 0, TN_TYPE_SEQUENCE, e->in, e->n_in);
@@ -124,10 +162,47 @@ TN_OP(sequence_construct){
 
 /* --- sequence_insert, sequence_erase, sequence_at, sequence_length --- */
 
+/* The constant position that input i gives, of `limit` + 1 places in a sequence of n; -1: not known. */
+static int64_t sequence_constant(const tn_rule *r, int i, int64_t n, int64_t limit) {
+  int64_t count, *at;
+  if (!tn_rule_has(r, i)) return limit;
+  if (!tn_rule_const_ints(r, i, &count, &at) || count != 1) return -1;
+  const int64_t place = at[0] < 0 ? at[0] + n : at[0];
+  return place >= 0 && place <= limit ? place : -1;
+}
+
+/* The types one by one, with one more at `at` (`added`), or without that at `at`; NULL where they are not known. */
+static const tn_type *sequence_changed(tn_rule *r, const tn_items *had, const tn_type *added, int64_t at) {
+  const bool empty = had->count && tn_sym_is(had->count, 0);
+  if ((!had->each && !empty) || at < 0 || had->count->k >= SEQUENCE_EACH) return NULL;
+  const int64_t n = had->count->k + (added ? 1 : -1);
+  tn_type *const each = TN_NEW_ARRAY(&r->ctx->arena, tn_type, n + 1);
+  for (int64_t k = 0; k < n; k++)
+    if (added && k == at)
+      each[k] = *added;
+    else
+      each[k] = had->each[added ? k - (k > at) : k + (k >= at)];
+  return each;
+}
+
+static int64_t sequence_known_count(const tn_items *items) {
+  return items->count && tn_sym_is_int(items->count) ? items->count->k : -1;
+}
+
 static tn_status sequence_insert_shape(tn_rule *r) {
-  tn_type elem;
-  TN_TRY(sequence_join(r, sequence_elem(r->in[0]), r->in[1], &elem));
-  sequence_set(r, 0, elem);
+  const tn_items had = sequence_items(r->in[0]);
+  const int64_t n = sequence_known_count(&had);
+  tn_type added = *r->in[1], elem;
+  added.content = NULL;
+  const tn_type *const each = n < 0 ? NULL : sequence_changed(r, &had, &added, sequence_constant(r, 2, n, n));
+  if (each) return sequence_set_each(r, 0, each, n + 1);
+  TN_TRY(sequence_join(r, sequence_elem(r->in[0]), &added, &elem));
+  tn_items items = {.count = had.count ? tn_sym_addi(r->syms, had.count, 1) : NULL};
+  tn_sym *const totals = had.totals && elem.rank >= 0 ? tn_rule_dims(r, elem.rank) : NULL;
+  for (int d = 0; totals && d < elem.rank; d++)
+    totals[d] = had.totals[d] ? tn_sym_add(r->syms, had.totals[d], added.dims[d]) : NULL;
+  items.totals = totals;
+  sequence_set(r, 0, elem, items);
   return TN_OK;
 }
 static tn_status sequence_insert_eval(tn_eval *e) {
@@ -153,7 +228,13 @@ TN_OP(sequence_insert){
 };
 
 static tn_status sequence_erase_shape(tn_rule *r) {
-  sequence_set(r, 0, *sequence_elem(r->in[0]));
+  const tn_items had = sequence_items(r->in[0]);
+  const int64_t n = sequence_known_count(&had);
+  const tn_type *const each = n < 2 ? NULL : sequence_changed(r, &had, NULL, sequence_constant(r, 1, n, n - 1));
+  if (each) return sequence_set_each(r, 0, each, n - 1);
+  const tn_type *const elem = sequence_elem(r->in[0]);
+  const tn_sym count = had.count && n != 0 ? tn_sym_addi(r->syms, had.count, -1) : NULL;
+  sequence_set(r, 0, *elem, (tn_items){.count = count, .totals = tn_op_item_totals(r, elem, count)});
   return TN_OK;
 }
 static tn_status sequence_erase_eval(tn_eval *e) {
@@ -192,18 +273,15 @@ static tn_sym sequence_step(const tn_rule *r, const tn_node *split) {
 }
 
 /* The number of items, or NULL. */
-static tn_sym sequence_count(tn_rule *r) {
-  const tn_node *const made = sequence_maker(r, 0, "sequence_construct");
-  const tn_node *const split = made ? NULL : sequence_maker(r, 0, "split_to_sequence");
-  if (made) return tn_sym_int(r->syms, made->n_in);
-  if (!split) return sequence_maker(r, 0, "sequence_empty") ? tn_sym_int(r->syms, 0) : NULL;
-  const int axis = sequence_split_axis(split);
-  const bool given = split->n_in > 1 && split->in[1];
-  if (axis < 0) return NULL;
-  if (!given) return split->in[0]->type.dims[axis];
-  if (split->in[1]->type.rank == 1) return split->in[1]->type.dims[0];
-  const tn_sym step = sequence_step(r, split);
-  return step ? tn_sym_ceildiv(r->syms, split->in[0]->type.dims[axis], step) : NULL;
+static tn_sym sequence_count(const tn_rule *r) { return sequence_items(r->in[0]).count; }
+
+/* Of split_to_sequence. */
+static tn_sym sequence_split_count(const tn_rule *r, int axis) {
+  const tn_type *const parts = tn_rule_has(r, 1) ? r->in[1] : NULL;
+  if (!parts) return r->in[0]->dims[axis];
+  if (parts->rank == 1) return parts->dims[0];
+  const tn_sym step = sequence_step(r, r->node);
+  return step ? tn_sym_ceildiv(r->syms, r->in[0]->dims[axis], step) : NULL;
 }
 
 /* The length of part `at` (from 0) of split_to_sequence with given lengths, or NULL. */
@@ -231,14 +309,13 @@ static tn_status sequence_place(tn_rule *r, tn_sym *at) {
 }
 
 static tn_status sequence_at_shape(tn_rule *r) {
-  const tn_node *const made = sequence_maker(r, 0, "sequence_construct");
+  const tn_type *const each = sequence_items(r->in[0]).each;
   const tn_node *const split = sequence_maker(r, 0, "split_to_sequence");
   int64_t n;
   tn_sym *given, at = tn_rule_ints(r, 1, &n, &given) && n == 1 ? given[0] : NULL;
   TN_TRY(sequence_place(r, &at));
-  if (made && at && tn_sym_is_int(at)) {
-    r->out[0] = made->in[at->k]->type;
-    r->out[0].content = NULL;
+  if (each && at && tn_sym_is_int(at)) {
+    sequence_set_item(r, 0, &each[at->k]);
     return TN_OK;
   }
   sequence_set_item(r, 0, sequence_elem(r->in[0]));
@@ -299,7 +376,7 @@ TN_OP(sequence_length){
 static tn_status split_to_sequence_shape(tn_rule *r) {
   const tn_type *const x = r->in[0];
   tn_type elem = tn_type_tensor(x->dtype, -1, NULL);
-  if (x->rank < 0) return sequence_set(r, 0, elem), TN_OK;
+  if (x->rank < 0) return sequence_set(r, 0, elem, (tn_items){0}), TN_OK;
   int axis;
   TN_TRY(tn_rule_axis(r, "axis", tn_rule_int(r, "axis"), x->rank, &axis));
   const bool keep = tn_rule_has(r, 1) || tn_rule_int(r, "keepdims");
@@ -316,7 +393,14 @@ static tn_status split_to_sequence_shape(tn_rule *r) {
         return tn_rule_fail(r, TN_INVALID, "part %lld has length %lld", (long long)i, (long long)parts[i]);
   }
   elem = tn_type_tensor(x->dtype, rank, dims);
-  sequence_set(r, 0, elem);
+  tn_items items = {.count = sequence_split_count(r, axis)};
+  tn_sym *const totals = tn_rule_dims(r, rank);
+  for (int d = 0; d < rank; d++)
+    totals[d] = keep && d == axis             ? x->dims[axis]
+                : items.count && elem.dims[d] ? tn_sym_mul(r->syms, items.count, elem.dims[d])
+                                              : NULL;
+  items.totals = totals;
+  sequence_set(r, 0, elem, items);
   return TN_OK;
 }
 
@@ -379,30 +463,9 @@ TN_OP(split_to_sequence){
     .doc = "a tensor cut along an axis",
 };
 
-/* The size along the axis where the items came from one tensor cut there, or from operands of known sizes. */
-static tn_sym concat_from_sequence_size(tn_rule *r, int axis, bool new_axis) {
-  const tn_node *const made = sequence_maker(r, 0, "sequence_construct");
-  const tn_node *const split = made ? NULL : sequence_maker(r, 0, "split_to_sequence");
-  if (made && new_axis) return tn_sym_int(r->syms, made->n_in);
-  if (made) {
-    tn_sym *const parts = tn_rule_dims(r, made->n_in);
-    for (int i = 0; i < made->n_in; i++) {
-      const tn_type *const item = &made->in[i]->type;
-      if (!tn_type_has_rank(item) || axis >= item->rank || !item->dims[axis]) return NULL;
-      parts[i] = item->dims[axis];
-    }
-    return tn_sym_sum(r->syms, parts, (size_t)made->n_in);
-  }
-  if (!split || !tn_type_has_rank(&split->in[0]->type)) return NULL;
-  const tn_type *const x = &split->in[0]->type;
-  const bool keeps = (split->n_in > 1 && split->in[1]) || sequence_attr(split, "keepdims");
-  const int64_t cut = sequence_attr(split, "axis"), at = cut < 0 ? cut + x->rank : cut;
-  const bool undone = keeps ? !new_axis && at == axis : new_axis; /* without the axis its length is the count */
-  return undone && at >= 0 && at < x->rank ? x->dims[at] : NULL;
-}
-
 static tn_status concat_from_sequence_shape(tn_rule *r) {
   const tn_type *const elem = sequence_elem(r->in[0]);
+  const tn_items items = sequence_items(r->in[0]);
   const bool new_axis = tn_rule_int(r, "new_axis") != 0;
   r->out[0] = tn_type_tensor(elem->dtype, -1, NULL);
   if (elem->rank < 0 || elem->rank + new_axis > TN_MAX_RANK) return TN_OK;
@@ -410,7 +473,8 @@ static tn_status concat_from_sequence_shape(tn_rule *r) {
   TN_TRY(tn_rule_axis(r, "axis", tn_rule_int(r, "axis"), elem->rank + new_axis, &axis));
   tn_sym *const dims = tn_rule_dims(r, elem->rank + new_axis);
   for (int d = 0, from = 0; d < elem->rank + new_axis; d++) {
-    const tn_sym known = d == axis ? concat_from_sequence_size(r, axis, new_axis) : elem->dims[from];
+    const tn_sym joined = new_axis ? items.count : items.totals ? items.totals[axis] : NULL;
+    const tn_sym known = d == axis ? joined : elem->dims[from];
     if (d != axis || !new_axis) from++;
     dims[d] = known ? known : tn_rule_fresh(r, 0, d, 0, NULL);
   }
@@ -568,14 +632,16 @@ static tn_status sequence_map_shape(tn_rule *r) {
     tn_edit_set_type(body->params[i], t);
   }
   TN_TRY(tn_infer_region(r->graph, body));
+  tn_op_inside inside = tn_op_look_inside(r);
+  const tn_sym count = sequence_count(r);
   for (int i = 0; i < r->n_out; i++) {
     tn_type t = body->results[i]->type;
-    if (t.kind == TN_TYPE_TENSOR && t.rank >= 0) { /* sizes differ from item to item unless they are constant */
+    if (t.kind == TN_TYPE_TENSOR && t.rank >= 0) { /* sizes that the body makes differ from item to item */
       tn_sym *const dims = tn_rule_dims(r, t.rank);
-      for (int d = 0; d < t.rank; d++) dims[d] = tn_sym_is_int(t.dims[d]) ? t.dims[d] : NULL;
+      for (int d = 0; d < t.rank; d++) dims[d] = tn_op_leaves(&inside, t.dims[d]) ? t.dims[d] : NULL;
       t.dims = dims;
     }
-    sequence_set(r, i, t);
+    sequence_set(r, i, t, (tn_items){.count = count, .totals = tn_op_item_totals(r, &t, count)});
   }
   return TN_OK;
 }

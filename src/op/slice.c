@@ -30,10 +30,12 @@ static tn_sym slice_steps(tn_symtab *t, tn_sym span, tn_sym step) {
 static tn_sym slice_forward(tn_symtab *t, tn_sym start, tn_sym end, tn_sym step, tn_sym dim) {
   const tn_sym zero = tn_sym_int(t, 0);
   const bool to_end = tn_sym_is_int(end) && slice_is_far(end->k);
-  const tn_sym first = slice_by_sign(t, start, start, tn_sym_max(t, tn_sym_add(t, start, dim), zero));
+  const tn_interval b = tn_sym_bounds(t, start);
+  const tn_sym wrapped = tn_sym_max(t, tn_sym_add(t, start, dim), zero);
   const tn_sym last = to_end ? dim : slice_by_sign(t, end, tn_sym_min(t, end, dim), tn_sym_add(t, end, dim));
-  const tn_sym span = tn_sym_sub(t, last, first);
-  return tn_sym_max(t, zero, slice_steps(t, span, step));
+  const tn_sym plus = tn_sym_max(t, zero, slice_steps(t, tn_sym_sub(t, last, b.hi == 0 ? zero : start), step));
+  if (b.lo >= 0) return plus;
+  return slice_by_sign(t, start, plus, tn_sym_max(t, zero, slice_steps(t, tn_sym_sub(t, last, wrapped), step)));
 }
 static tn_sym slice_backward(tn_symtab *t, tn_sym start, tn_sym end, tn_sym step, tn_sym dim) {
   const tn_sym zero = tn_sym_int(t, 0), top = tn_sym_addi(t, dim, -1), below = tn_sym_int(t, -1);

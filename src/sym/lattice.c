@@ -247,3 +247,93 @@ tn_sym tn_sym_f32ratio(tn_symtab *t, tn_sym a, tn_sym n, tn_sym d) {
   }
   return tn_sym_intern(t, TN_SYM_F32RATIO, 0, args, NULL, 3);
 }
+
+/* --- shorter spellings --- */
+
+static bool lattice_is_extreme(tn_sym e) { return e->kind == TN_SYM_MIN || e->kind == TN_SYM_MAX; }
+
+/* min(a, b) + max(c, d), with c and d as far from a and b, in either order: the number; else NULL. */
+static tn_sym lattice_both(tn_symtab *t, tn_sym min, tn_sym max) {
+  const tn_sym *const a = min->args, *const c = max->args;
+  if (min->kind != TN_SYM_MIN || max->kind != TN_SYM_MAX || min->n != 2 || max->n != 2) return NULL;
+  if (tn_sym_sub(t, c[0], a[0]) == tn_sym_sub(t, c[1], a[1])) return tn_sym_add(t, a[1], c[0]);
+  return tn_sym_sub(t, c[0], a[1]) == tn_sym_sub(t, c[1], a[0]) ? tn_sym_add(t, a[0], c[0]) : NULL;
+}
+
+/* A min and a max of a sum that are a plain sum together; NULL: none. */
+static tn_sym tidy_pair(tn_symtab *t, tn_sym e) {
+  for (uint32_t i = 0; i < e->n; i++) {
+    for (uint32_t j = 0; j < e->n && e->args[i]->kind == TN_SYM_MIN; j++) {
+      const int64_t c = e->coefs[i], d = e->coefs[j];
+      const tn_sym both = (c > 0) == (d > 0) ? lattice_both(t, e->args[i], e->args[j]) : NULL;
+      if (!both) continue;
+      const int64_t k = c > 0 ? (c < d ? c : d) : c > d ? c : d;
+      const tn_sym less = tn_sym_sub(t, both, tn_sym_add(t, e->args[i], e->args[j]));
+      return tn_sym_add(t, e, tn_sym_muli(t, less, k));
+    }
+  }
+  return NULL;
+}
+
+/* Does a term of the rest, or its constant, cancel in an argument of c * m? */
+static bool tidy_cancels(tn_sym rest, tn_sym m, int64_t c) {
+  for (uint32_t j = 0; j < m->n; j++) {
+    const tn_sym arg = m->args[j];
+    if (lattice_constant(rest) != 0 && c * lattice_constant(arg) == -lattice_constant(rest)) return true;
+    if (rest->kind != TN_SYM_ADD && !tn_sym_is_int(rest) && c * lattice_coef(arg, rest) == -1) return true;
+    for (uint32_t i = 0; rest->kind == TN_SYM_ADD && i < rest->n; i++)
+      if (c * lattice_coef(arg, rest->args[i]) == -rest->coefs[i]) return true;
+  }
+  return false;
+}
+
+/* rest + min(a, b) as min(rest + a, rest + b) where that is shorter; NULL: it is not. */
+static tn_sym tidy_push(tn_symtab *t, tn_sym e) {
+  for (uint32_t i = 0; i < e->n; i++) {
+    const tn_sym m = e->args[i];
+    const int64_t c = e->coefs[i];
+    if (!lattice_is_extreme(m) || m->n > LATTICE_MANY || (c != 1 && c != -1)) continue;
+    const tn_sym rest = tn_sym_sub(t, e, tn_sym_muli(t, m, c));
+    if (tn_sym_is_overflow(rest) || !tidy_cancels(rest, m, c)) continue;
+    tn_sym args[LATTICE_MANY];
+    for (uint32_t j = 0; j < m->n; j++) args[j] = tn_sym_add(t, rest, tn_sym_muli(t, m->args[j], c));
+    const tn_sym_kind other = m->kind == TN_SYM_MIN ? TN_SYM_MAX : TN_SYM_MIN;
+    const tn_sym pushed = tn_sym_lattice(t, c == 1 ? (tn_sym_kind)m->kind : other, args, m->n);
+    if (!tn_sym_is_overflow(pushed) && pushed->size < e->size) return pushed;
+  }
+  return NULL;
+}
+
+static tn_sym tidy_at(tn_symtab *t, tn_sym e, int depth) {
+  const bool is_div = tn_sym_is_div(e), is_choice = e->kind == TN_SYM_SELECT;
+  const bool has_parts = e->kind == TN_SYM_ADD || lattice_is_extreme(e) || is_div || is_choice;
+  if (depth == 0 || e->n > LATTICE_MANY || !has_parts) return e;
+  tn_sym args[LATTICE_MANY];
+  bool changed = false;
+  for (uint32_t i = 0; i < e->n; i++) {
+    args[i] = tidy_at(t, e->args[i], depth - 1);
+    changed |= args[i] != e->args[i];
+  }
+  if (changed && e->kind == TN_SYM_ADD) {
+    tn_sym sum = tn_sym_int(t, e->k);
+    for (uint32_t i = 0; i < e->n; i++) sum = tn_sym_add(t, sum, tn_sym_muli(t, args[i], e->coefs[i]));
+    e = sum;
+  } else if (changed) {
+    e = is_div      ? tn_sym_floordiv(t, args[0], args[1])
+        : is_choice ? tn_sym_select(t, args[0], args[1], args[2])
+                    : tn_sym_lattice(t, e->kind, args, e->n);
+  }
+  for (int again = LATTICE_MANY; again > 0 && e->kind == TN_SYM_ADD && e->n <= LATTICE_MANY; again--) {
+    tn_sym next = tidy_pair(t, e);
+    if (!next) next = tidy_push(t, e);
+    if (!next || tn_sym_is_overflow(next)) break;
+    e = next;
+  }
+  return e;
+}
+
+tn_sym tn_sym_tidy(tn_symtab *t, tn_sym e) {
+  enum { DEPTH = 6 };
+  const tn_sym tidy = tidy_at(t, e, DEPTH);
+  return tn_sym_is_overflow(tidy) || tidy->size > e->size ? e : tidy;
+}

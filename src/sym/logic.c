@@ -319,6 +319,34 @@ static tn_sym logic_two(tn_symtab *t, tn_sym_kind kind, tn_sym a, tn_sym b) {
 tn_sym tn_sym_and(tn_symtab *t, tn_sym a, tn_sym b) { return logic_two(t, TN_SYM_AND, a, b); }
 tn_sym tn_sym_or(tn_symtab *t, tn_sym a, tn_sym b) { return logic_two(t, TN_SYM_OR, a, b); }
 
+/* Of min and max in an arm where `margin` is not negative: drops what an argument then decides. */
+static tn_sym logic_arm(tn_symtab *t, tn_sym arm, tn_sym margin) {
+  enum { MANY = 4 };
+  tn_sym kept[MANY];
+  size_t n = 0;
+  if ((arm->kind != TN_SYM_MIN && arm->kind != TN_SYM_MAX) || arm->n > MANY) return arm;
+  for (uint32_t i = 0; i < arm->n; i++) {
+    bool decided = false;
+    for (uint32_t j = 0; j < arm->n && !decided; j++) {
+      const tn_sym over = arm->kind == TN_SYM_MIN ? tn_sym_sub(t, arm->args[i], arm->args[j])
+                                                  : tn_sym_sub(t, arm->args[j], arm->args[i]);
+      const tn_sym more = tn_sym_sub(t, over, margin);
+      decided = i != j && tn_sym_is_int(more) && more->k >= 0;
+    }
+    if (!decided) kept[n++] = arm->args[i];
+  }
+  return n == 0 || n == arm->n ? arm : tn_sym_lattice(t, arm->kind, kept, n);
+}
+
+/* `a <= b ? a : b` and its like. What the arms differ by is what the condition compares, so that nothing is evaluated
+ * that was not. NULL: no such choice. */
+static tn_sym logic_extreme(tn_symtab *t, tn_sym margin, tn_sym a, tn_sym b) {
+  const tn_sym more = tn_sym_sub(t, b, a);
+  const tn_sym up = tn_sym_sub(t, more, margin), down = tn_sym_add(t, more, margin);
+  if (tn_sym_is(up, 0) || tn_sym_is(up, 1)) return tn_sym_min(t, a, b);
+  return tn_sym_is(down, 0) || tn_sym_is(down, -1) ? tn_sym_max(t, a, b) : NULL;
+}
+
 tn_sym tn_sym_select(tn_symtab *t, tn_sym c, tn_sym a, tn_sym b) {
   c = logic_truth(t, c);
   a = tn_sym_fixed(t, a);
@@ -329,6 +357,14 @@ tn_sym tn_sym_select(tn_symtab *t, tn_sym c, tn_sym a, tn_sym b) {
   if (c->kind == TN_SYM_NOT) return tn_sym_select(t, c->args[0], b, a);
   if (tn_sym_is(a, 1) && tn_sym_is(b, 0)) return c;
   if (tn_sym_is(a, 0) && tn_sym_is(b, 1)) return tn_sym_not(t, c);
+  const tn_sym margin = c->kind == TN_SYM_EQ ? NULL : logic_margin(t, c);
+  if (margin && !tn_sym_is_overflow(margin)) {
+    a = logic_arm(t, a, margin);
+    b = logic_arm(t, b, tn_sym_addi(t, tn_sym_neg(t, margin), -1));
+    if (a == b) return a;
+    const tn_sym extreme = logic_extreme(t, margin, a, b);
+    if (extreme) return extreme;
+  }
   const tn_sym args[3] = {c, a, b};
   return tn_sym_intern(t, TN_SYM_SELECT, 0, args, NULL, 3);
 }

@@ -38,7 +38,7 @@ static bool print_is_name(tn_str s) {
   for (size_t i = 0; i < s.len; i++) {
     const char c = s.ptr[i];
     const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-    if (!letter && (i == 0 || !((c >= '0' && c <= '9') || c == '.'))) return false;
+    if (!letter && (i == 0 || c < '0' || c > '9')) return false;
   }
   return true;
 }

@@ -308,3 +308,35 @@ tn_sym tn_sym_divexact(tn_symtab *t, tn_sym a, tn_sym b) {
   if (tn_sym_did(t, r, TN_DID_DIVEXACT, a, b)) return r->result;
   return tn_sym_done(t, TN_DID_DIVEXACT, a, b, product_divexact_new(t, a, b));
 }
+
+/* One term's quotients, as far as its coefficient undoes them; *mono keeps the others. The numerators' product. */
+static tn_sym product_undo(tn_symtab *t, tn_sym *mono, int64_t *coef) {
+  tn_sym numerators = t->one;
+  for (bool again = true; again;) {
+    const tn_sym *f;
+    const size_t n = tn_sym_factors(mono, &f);
+    again = false;
+    for (size_t i = 0; i < n && !again; i++) {
+      again = tn_sym_is_div(f[i]) && *coef % f[i]->args[1]->k == 0;
+      if (!again) continue;
+      *coef /= f[i]->args[1]->k;
+      numerators = tn_sym_mul(t, numerators, f[i]->args[0]);
+      *mono = tn_sym_mono_div(t, *mono, f[i]);
+    }
+  }
+  return numerators;
+}
+
+tn_sym tn_sym_without_rests(tn_symtab *t, tn_sym e) {
+  if (e->kind != TN_SYM_ADD) return e;
+  tn_sym undone = NULL;
+  for (uint32_t i = 0; i < e->n; i++) {
+    tn_sym mono = e->args[i];
+    int64_t coef = e->coefs[i];
+    const tn_sym numerators = product_undo(t, &mono, &coef);
+    if (numerators == t->one) continue;
+    const tn_sym now = tn_sym_mul(t, tn_sym_muli(t, mono, coef), numerators);
+    undone = tn_sym_add(t, undone ? undone : e, tn_sym_sub(t, now, tn_sym_muli(t, e->args[i], e->coefs[i])));
+  }
+  return undone && !tn_sym_is_overflow(undone) ? undone : e;
+}

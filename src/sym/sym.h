@@ -118,6 +118,11 @@ enum { TN_SYM_ALTERNATIVES = 4 };
 size_t tn_sym_alternatives(tn_symtab *t, tn_sym e, tn_sym out[TN_SYM_ALTERNATIVES]);
 /* a / b where b divides a by a fact the caller has (Reshape's -1): cancels common factors exactly, else a // b. */
 tn_sym tn_sym_divexact(tn_symtab *t, tn_sym a, tn_sym b);
+/* e as it is where no division in it leaves a rest: x for k*(x // k). */
+tn_sym tn_sym_without_rests(tn_symtab *t, tn_sym e);
+/* The same number, where min and max can be written shorter: min(x, 8) for x - max(0, x - 8), x for min(x, 8) +
+ * max(0, x - 8). Sums keep these as they are, so that it does not matter in which order they were built. */
+tn_sym tn_sym_tidy(tn_symtab *t, tn_sym e);
 
 static inline bool tn_sym_is_int(tn_sym e) { return e->kind == TN_SYM_INT; }
 static inline bool tn_sym_is(tn_sym e, int64_t v) { return e->kind == TN_SYM_INT && e->k == v; }

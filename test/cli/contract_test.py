@@ -265,6 +265,9 @@ def test_why_data_decides(folder):
     text = why(folder, "z", [node("Foo", ["x"], ["y"], name="strange", domain="my.ops"), node("Relu", ["y"], ["z"])],
                [("x", ["N", 4])])
     assert text.count("stops at") == 1 and "stops at node 'strange' (Foo): nobody knows this operator" in text, text
+    norm = node("SkipLayerNormalization", ["x", "x", "g"], ["y", "mean"], name="norm", domain="com.microsoft")  # which has no mean
+    text = why(folder, "z", [norm, node("Relu", ["y"], ["z"])], [("x", ["B", "S", 4]), ("g", [4])])
+    assert text.count("stops at") == 1 and "stops at node 'norm' (SkipLayerNormalization)" in text, text
 
 
 def test_why_constants(folder):

@@ -21,7 +21,7 @@ def contract(path, names):
                                     capture_output=True).stdout)
     exprs = [c["expr"] for c in out["conditions"]]
     for old, new in names.items():
-        exprs = [e.replace(old, new) for e in exprs]
+        exprs = [e.replace('"%s"' % old, new).replace(old, new) for e in exprs]
     return exprs, [c["words"] for c in out["conditions"]]
 
 
@@ -47,7 +47,7 @@ def main():
     heights = range(1, int(sys.argv[1])) if len(sys.argv) > 1 else [*range(1, 10), 16, *range(27, 35), 60, 61, 64, 65]
     det = model("ch_PP-OCRv4_det_infer.onnx")
     exprs, words = contract(det, {"p2o.DynamicDimension.0": "N", "p2o.DynamicDimension.1": "H", "p2o.DynamicDimension.2": "W"})
-    assert "p2o.DynamicDimension.1 must be 1 to 4 or at most 3 less than a multiple of 32" in words, words
+    assert '"p2o.DynamicDimension.1" must be 1 to 4 or at most 3 less than a multiple of 32' in words, words
     check(det, exprs, [(h, w) for h in heights for w in (3, 30, 36)])
     rec = model("ch_PP-OCRv4_rec_infer.onnx")
     exprs, words = contract(rec, {"p2o.DynamicDimension.1": "W", "p2o.DynamicDimension.0": "N", "x_d2": "H"})

@@ -57,13 +57,14 @@ def symbols(program, inputs):
     for key, type_text in program.inputs:
         dims = re.search(r"\[(.*)\]", type_text)
         for name, size in zip(dims.group(1).split(",") if dims and dims.group(1) else [], inputs[key].shape):
-            if re.fullmatch(r"[A-Za-z_][\w.]*", name):
-                out[name] = size
+            if re.fullmatch(r"[A-Za-z_]\w*|\"[^\"]*\"", name):
+                out[name.strip('"')] = size
     return out
 
 
 def evaluate(formula, sizes):
-    return eval(re.sub(r"[A-Za-z_][\w.]*", lambda m: m.group() if m.group() in ("max", "min") else str(sizes[m.group()]), formula))
+    names = re.compile(r"[A-Za-z_]\w*|\"[^\"]*\"")
+    return eval(names.sub(lambda m: m.group() if m.group() in ("max", "min") else str(sizes[m.group().strip('"')]), formula))
 
 
 def command(*arguments):

@@ -53,6 +53,44 @@ def test_grid_sample_pads_with_elements_that_are_there():
             "node 'look'", "dim 2 of the input, 0, has no element to pad with")
 
 
+def test_slices_joined_the_other_way_round():
+    """Rolled by three, as windows are shifted: the dim is what it was."""
+    roll = "%%a = slice(%%x, %s, $[9223372036854775807])\n%%b = slice(%%x, $[0], %s)\n%%o = concat(%%a, %%b) {axis = 0}"
+    expect("x: f32[N]", roll % ("$[3]", "$[3]"), o="[N]", a="[max(0, N - 3)]", b="[min(3, N)]")
+    expect("x: f32[N]", roll % ("$[-3]", "$[-3]"), o="[N]", a="[min(3, N)]", b="[max(0, N - 3)]")
+
+
+def test_slice_of_the_last_ones():
+    expect("p: f32[P]; c: f32[S]", "%x = concat(%p, %c) {axis = 0}\n%o = slice(%x, $[-128], $[9223372036854775807])",
+           o="[min(128, P + S)]")
+    expect("x: f32[T]; c: f32[S]", "%n = shape(%c)\n%m = neg(%n)\n%o = slice(%x, %m, $[9223372036854775807])",
+           o="[select(1 <= S, min(T, S), T)]")  # -0 is the first
+
+
+def test_non_zero_of_a_fill_of_any_size():
+    """The old way to count up: ones of a shape, and where they are."""
+    expect("x: f32[N,M]", "%n = shape(%x)\n%c = constant_of_shape(%n) {value = dense(i64[1]: 3)}\n%o = non_zero(%c)",
+           o="[2, N*M]")
+    expect("x: f32[N]", "%n = shape(%x)\n%c = constant_of_shape(%n) {value = dense(i64[1]: 1)}\n%b = cast(%c) {to = bool}\n"
+           "%e = unsqueeze(%b, $[0])\n%o = non_zero(%e)", o="[2, N]")
+    expect("x: f32[N]", "%n = shape(%x)\n%c = expand($1, %n)\n%o = non_zero(%c)", o="[1, N]")
+    expect("x: f32[N]", "%n = shape(%x)\n%c = constant_of_shape(%n)\n%o = non_zero(%c)", o="[1, 0]")
+    expect("", "%x = random_normal() {shape = [2, 3]}\n%o = non_zero(%x)", o="[2, o_d1]")
+    for value, type_ in ("f32[1]: 0.5", "i64"), ("i64[1]: 256", "u8"):  # which may be 0
+        facts = infer("x: f32[N]", "%%n = shape(%%x)\n%%c = constant_of_shape(%%n) {value = dense(%s)}\n"
+                      "%%b = cast(%%c) {to = %s}\n%%o = non_zero(%%b)" % (value, type_))
+        assert facts["o"] == "[1, o_d1]", facts["o"]
+
+
+def test_resize_by_scales_of_which_some_are_known():
+    facts = infer("x: f32[N,3,H]; s: f32[1]", "%c = concat($f[1.0, 2.0], %s) {axis = 0}\n%o = resize(%x, _, %c)")
+    assert facts["o"] == "[N, 6, o_d2]", facts["o"]
+
+
+def test_stft_of_a_signal_without_parts():
+    expect("x: f32[B,T]", "%o = stft(%x, $8, _, $32) {onesided = 1}", o="[B, T//8 - 3, 17, 2]", checks=["32 <= T"])
+
+
 def test_where_joins_three_shapes():
     expect("c: bool[]; x: f32[a,b]; y: f32[a,b]", "%o = where(%c, %x, %y)", o="[a, b]")
     expect("c: bool[]; x: f32[a,b]; y: f32[c,d]", "%o = where(%c, %x, %y)", o="[bcast(a, c), bcast(b, d)]",
@@ -96,6 +134,20 @@ def test_einsum_labels_and_ellipsis():
 def test_reshape_infers_one_size():
     expect("x: f32[a,b,3,c]", "%o = reshape(%x, $[2, -1, 3])", o="[2, a*b*c//2, 3]", checks=["a*b*c % 2 == 0"])
     expect("x: f32[a,b,c]", "%o = reshape(%x, $[1, -1, 3])", o="[1, a*b*c//3, 3]", checks=["a*b*c % 3 == 0"])
+
+
+def test_reshape_undoes_a_division_that_left_no_rest():
+    heads = "%n = shape(%x) {start = 0, end = 2}\n%t = concat(%n, $[8, -1]) {axis = 0}\n%h = reshape(%x, %t)\n"
+    expect("x: f32[B,S,D]", heads + "%o = reshape(%h, $[0, 0, -1])", o="[B, S, D]", h="[B, S, 8, D//8]",
+           checks=["1 <= B", "1 <= S", "D % 8 == 0"])
+    expect("x: f32[N,C,4]", "%g = reshape(%x, $[-1, 4, 6])\n%n = shape(%x) {start = 0, end = 1}\n"
+           "%t = concat(%n, $[4, -1]) {axis = 0}\n%o = reshape(%g, %t)", o="[N, 4, C]", g="[N*C//6, 4, 6]",
+           checks=["1 <= N", "N*C % 6 == 0"])
+    expect("x: f32[N,C,H,W]", "%s = space_to_depth(%x) {blocksize = 2}\n%o = depth_to_space(%s) {blocksize = 2}",
+           o="[N, C, H, W]", s="[N, 4*C, H//2, W//2]", checks=["H % 2 == 0", "W % 2 == 0"])
+    facts = expect("x: f32[N,H,4]", "%n = shape(%x) {start = 1, end = 2}\n%h = div(%n, $[2])\n%t = mul(%h, $[2])\n"
+                   "%o = constant_of_shape(%t)", o="[2*(H//2)]")
+    assert not facts.checks
 
 
 def test_reshape_by_the_shape_of_another():

@@ -144,6 +144,7 @@ def test_rounds_that_add_the_same():
     """What a body adds in each round times the rounds, when the condition is only handed on; else at most that many."""
     body = """%%y, %%z = loop(%%r, %%c, %%x) region (%%i: i64[], %%g: bool[], %%s: ?) {
 %%t = concat(%%s, %%x) {axis = 0}
+%%q = reduce_sum(%%t) {keepdims = 0}
 %%h = %s
 yield (%%h, %%t, %%x)
 }"""
@@ -151,6 +152,8 @@ yield (%%h, %%t, %%x)
     facts = infer("x: f32[N,2]; w: f32[M]", rounds + body % "identity(%g)")
     assert (facts["y"], facts["z"]) == ("[N + N*M, 2]", "[M, N, 2]"), (facts["y"], facts["z"])
     facts = infer("x: f32[N,2]; w: f32[M]", rounds + body % "less(%i, $3)")
+    assert (facts["y"], facts["z"]) == ("[N + N*min(4, M), 2]", "[min(4, M), N, 2]"), (facts["y"], facts["z"])
+    facts = infer("x: f32[N,2]; w: f32[M]", rounds + body % "less(%q, $f3.0)")
     length = facts.all["symbols"][facts.all["values"]["z"]["shape"][0]]
     assert length["at_most"] == "M" and facts["y"] != "[N + N*M, 2]", facts.all
     facts = infer("x: f32[N,2]; w: f32[M]", """%y = scan(%x, %w) {num_scan_inputs = 1} region (%s: ?, %e: ?) {
@@ -180,6 +183,74 @@ yield (%%g, %%q)
     grown = (body % "x").replace("%t = concat(%x, %x)", "%f = non_zero(%x)\n%t = concat(%f, %f)")
     facts = infer("x: f32[N,2]; c: bool[]", "%s = sequence_empty() {dtype = i64}\n" + grown)  # what differs from round to round stays inside
     assert facts.all["values"]["o"]["type"] == "seq(i64[4,?])", facts.all["values"]["o"]
+
+
+def test_rounds_that_a_counter_ends():
+    """A while loop: no number of rounds is given, a carried counter is compared."""
+    loop = """%%c = less($0, %%m)
+%%k, %%y = loop(_, %%c, $0) region (%%i: i64[], %%g: bool[], %%s: ?) {
+%%t = add(%%s, $%d)
+%%h = %s
+yield (%%h, %%t, %%x)
+}
+%%u = unsqueeze(%%k, $[0])
+%%o = constant_of_shape(%%u)"""
+    size = "%n = shape(%w)\n%m = squeeze(%n)\n"
+    for step, condition, rounds, last in (1, "less(%t, %m)", "M", "M"), (3, "less(%t, %m)", "(M + 2)//3", "3*((M + 2)//3)"), (
+            1, "greater_or_equal(%m, %t)", "select(1 <= M, M + 1, 0)", "select(1 <= M, M + 1, 0)"):
+        facts = infer("x: f32[2]; w: f32[M]", size + loop % (step, condition))
+        assert (facts["y"], facts["o"]) == ("[%s, 2]" % rounds, "[%s]" % last), (condition, facts["y"], facts["o"])
+    facts = infer("x: f32[2]; w: f32[M]", size + loop % (1, "greater(%t, %m)"))  # counts away from what would end it
+    assert facts["y"] == "[y_d0, 2]", facts["y"]
+
+
+def test_few_rounds_are_followed():
+    loop = """%%y, %%z = loop($3, _, %%x, %%w) region (%%i: i64[], %%g: bool[], %%s: ?, %%v: ?) {
+%%t = %s
+yield (%%g, %%t, %s)
+}"""
+    for body, third, y, z in ("concat(%s, %s) {axis = 0}", "%v", "[8*N]", "[M]"), ("slice(%s, $[1], $[100000])", "%v", None, "[M]"), (
+            "identity(%v)", "%s", "[M]", "[N]"), ("concat(%s, %v) {axis = 0}", "%s", "[3*N + 2*M]", "[2*N + M]"):
+        facts = infer("x: f32[N]; w: f32[M]", loop % (body, third))
+        assert facts["z"] == z and y in (None, facts["y"]), (body, facts["y"], facts["z"])
+
+
+def test_items_of_sequences():
+    made = "%s = sequence_construct(%x, %w)\n"
+    for body, y in ("%q = sequence_insert(%s, %w, $0)\n%t = sequence_erase(%q, $-1)", "[N + 2*M - M, 2]"), (
+            "%q = sequence_insert(%s, %w)\n%t = sequence_erase(%q, $0)", "[2*M, 2]"), ("%t = sequence_erase(%s)", "[N, 2]"):
+        facts = infer("x: f32[N,2]; w: f32[M,2]", made + body + "\n%y = concat_from_sequence(%t) {axis = 0}")
+        assert facts["y"] == y.replace("N + 2*M - M", "N + M"), (body, facts["y"])
+    facts = infer("x: f32[N,2]", """%s = split_to_sequence(%x)
+%m = sequence_map(%s) region (%e: ?) {
+%d = concat(%e, %e) {axis = 1}
+yield (%d)
+}
+%y = concat_from_sequence(%m) {axis = 0}
+%z = concat_from_sequence(%m) {axis = 0, new_axis = 1}
+%n = sequence_length(%m)
+%k = unsqueeze(%n, $[0])
+%o = constant_of_shape(%k)""")
+    assert (facts["y"], facts["z"], facts["o"]) == ("[N, 4]", "[N, 1, 4]", "[N]"), facts.all["values"]
+
+
+def test_items_that_rounds_put_in():
+    body = """%%n = shape(%%w)
+%%r = squeeze(%%n)
+%%e = %s
+%%s = loop(%%r, _, %%e) region (%%i: i64[], %%g: bool[], %%l: ?) {
+%%a = gather(%%x, %%i)
+%%q = sequence_insert(%%l, %%a)%s
+yield (%%g, %%q)
+}
+%%y = concat_from_sequence(%%s) {axis = 0, new_axis = 1}
+%%z = concat_from_sequence(%%s) {axis = 0}"""
+    twice = "\n%p = sequence_insert(%q, %a, $0)"
+    for first, more, y, z in ("sequence_empty()", "", "[M, C]", "[C*M]"), ("sequence_empty()", twice, "[2*M, C]", "[2*C*M]"), (
+            "sequence_construct(%b)", "", "[M + 1, z_d0]", "[D + C*M]"):
+        text = body % (first, more)
+        facts = infer("x: f32[N,C]; w: f32[M]; b: f32[D]", text.replace("yield (%g, %q)", "yield (%g, %p)") if more else text)
+        assert facts["z"] == z and (facts["y"] == y or first != "sequence_empty()"), (first, facts["y"], facts["z"])
 
 
 def test_items_of_a_split():

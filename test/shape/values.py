@@ -132,6 +132,8 @@ def test_arithmetic():
     expect("%v = div(%n, $2)", "a//2", "b//2", 1)
     expect("%v = mod(%n, $2)", "a % 2", "b % 2", 1)
     expect("%v = mod(%n, $2) {fmod = 1}", "a % 2", "b % 2", 1)
+    expect("%f = cast(%n) {to = f32}\n%m = mod(%f, $f2.0) {fmod = 1}\n%v = cast(%m) {to = i64}", "a % 2", "b % 2", 1,
+           assume="a <= 1000, b <= 1000")
     expect("%m = neg(%n)\n%v = abs(%m)", "a", "b", 3)
     expect("%m = neg(%n)\n%v = neg(%m)", "a", "b", 3)
     expect("%v = min(%n, $[2, 9, 9])", "min(2, a)", "min(9, b)", 3)
@@ -141,6 +143,16 @@ def test_arithmetic():
     expect("%v = pow(%n, $2)", "a*a", "b*b", 9)
     expect("%v = sign(%n)", 1, 1, 1, assume="1 <= a, 1 <= b")
     expect("%v = relu(%n)", "a", "b", 3)
+
+
+def test_division_by_a_size_demands_that_it_is_not_0():
+    for op in "div", "mod":
+        facts = infer("x: f32[a]; y: f32[b]", "%%n = shape(%%x)\n%%m = shape(%%y)\n%%q = %s(%%n, %%m)\n"
+                      "%%o = constant_of_shape(%%q)" % op)
+        assert (facts["o"], facts.checks) == ("[a%sb]" % {"div": "//", "mod": " % "}[op], {"1 <= b"}), (facts["o"], facts.checks)
+    facts = infer("x: f32[a]", "%n = shape(%x)\n%d = cast(%n) {to = f64}\n%k = const() {value = dense(f64[1]: 0.75)}\n"
+                  "%m = mul(%d, %k)\n%i = cast(%m) {to = i64}\n%o = constant_of_shape(%i)")
+    assert (facts["o"], facts.checks) == ("[3*a//4]", set()), (facts["o"], facts.checks)
 
 
 def test_division_towards_zero():

@@ -227,6 +227,14 @@ SYM_TEST(logic) {
   CHECK_SYM("select(x == y, z, z)", "z");
   CHECK_SYM("select(x != y, z, w)", "select(x == y, w, z)");
   CHECK_SYM("select(x == y, 1, 0)", "x == y");
+  CHECK_SYM("select(x > 16, 16, x)", "min(16, x)");
+  CHECK_SYM("select(x < 4, 4, x)", "max(4, x)");
+  CHECK_SYM("select(y <= x, y + z, x + z)", "z + min(x, y)");
+  CHECK_SYM("select(x < 16, 16, x + 1)", "max(16, x + 1)");
+  CHECK_SYM("select(x < 16, 16, x + 3)", "select(x <= 15, 16, x + 3)");
+  CHECK_SYM("select(4 <= x, min(3, x), x)", "min(3, x)");
+  CHECK_SYM("select(x <= y, max(x, y + 1, z), w)", "select(x <= y, max(z, y + 1), w)");
+  CHECK_SYM("select(x <= y, w, min(x, y, z))", "select(x <= y, w, min(y, z))");
   CHECK_SYM("x == 0 or y == 0 or x == 0", "x == 0 or y == 0");
 }
 

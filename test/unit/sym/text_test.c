@@ -53,7 +53,7 @@ SYM_TEST(round_trips) {
                                       "x*(-9223372036854775807 - 1)",
                                       "\"a b\" + \"min\" + \"1\" + \"not\" + \"\\\"\\n\"",
                                       "\"\" + 1",
-                                      "a.b.c + _x",
+                                      "\"a.b.c\" + _x",
                                       "-(x == y) - 2",
                                       "x == 9223372036854775807",
                                       "-x*y",
@@ -65,6 +65,7 @@ SYM_TEST(printing) {
   CHECK_SYM("past+seq", "past + seq");
   CHECK_SYM("(s-1)//8 + 1", "(s + 7)//8");
   CHECK_SYM("\"max\"", "\"max\"");
+  CHECK_SYM("2*a.b.0", "2*\"a.b.0\"");
   CHECK_SYM("\"plain\"", "plain");
   CHECK_SYM("\"batch size\"*2", "2*\"batch size\"");
   CHECK_SYM("-(p//2)", "-(p//2)");
