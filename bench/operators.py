@@ -39,10 +39,10 @@ WITHOUT = {
 }
 
 
-def case(op, inputs, label="", outputs=1, constants=(), domain="", opset=21, version=1, **attrs):
+def case(op, inputs, label="", outputs=1, constants=(), domain="", ai_opset=21, version=1, **attrs):
     """inputs: arrays (None = absent) in order; constants: numbers of those that are initializers."""
     cases.append({"name": (op + " " + label).strip(), "op": op, "inputs": inputs, "outputs": outputs, "constants": constants,
-                  "domain": domain, "opset": opset, "version": version, "attrs": attrs})
+                  "domain": domain, "opset": ai_opset, "version": version, "attrs": attrs})
 
 
 def ms(op, inputs, label="", **rest):
@@ -81,8 +81,8 @@ def elementwise():
     for op in "Log Sqrt Reciprocal Asin Acos Atanh".split():
         case(op, [unit(512, 512)])
     case("Acosh", [unit(512, 512) + 1])
-    case("Swish", [x], opset=24)
-    case("SwiGLU", [x, x], opset=28)
+    case("Swish", [x], ai_opset=24)
+    case("SwiGLU", [x, x], ai_opset=28)
     for op in "Relu Sigmoid Tanh Exp Sqrt".split():
         case(op, [np.abs(real(1024, 512)).astype("f2")], "f16")
     case("Not", [ints(0, 2, (1024, 1024), "?")])
@@ -119,7 +119,7 @@ def elementwise():
         case("Cast", [ints(0, 2, (512, 512), dtype)], dtype + " to f32", to=TensorProto.FLOAT)
     case("Cast", [ints(0, 2, (512, 512))], "i8 to i4", to=TensorProto.INT32)
     case("CastLike", [x, ints(0, 2, (1,))])
-    case("BitCast", [x], opset=26, to=TensorProto.INT32)
+    case("BitCast", [x], ai_opset=26, to=TensorProto.INT32)
 
 
 def reductions():
@@ -139,7 +139,7 @@ def reductions():
     for op in "CumSum".split():
         for axis in (0, 1):
             case(op, [x, scalar(axis, "i8")], "axis %d" % axis)
-    case("CumProd", [x, scalar(1, "i8")], opset=26)
+    case("CumProd", [x, scalar(1, "i8")], ai_opset=26)
     for axis in (0, 1):
         case("TopK", [x, I64(10)], "10, axis %d" % axis, outputs=2, axis=axis)
     case("TopK", [x, I64(512)], "sort", outputs=2)
@@ -178,8 +178,8 @@ def products():
     pixels, weights = ints(0, 255, (1, 64, 64, 64), "u1"), ints(0, 255, (64, 64, 3, 3), "u1")
     case("ConvInteger", [pixels, weights, z], constants=(1, 2), pads=[1, 1, 1, 1])
     case("QLinearConv", [pixels, s, z, weights, s, z, scalar(5.0), z], constants=(1, 2, 3, 4, 5, 6, 7), pads=[1, 1, 1, 1])
-    case("DeformConv", [real(1, 16, 64, 64), real(16, 16, 3, 3), real(1, 18, 64, 64)], opset=22, constants=(1,), pads=[1, 1, 1, 1])
-    case("CausalConvWithState", [real(1, 256, 1024), real(256, 1, 4)], opset=27, constants=(1,))
+    case("DeformConv", [real(1, 16, 64, 64), real(16, 16, 3, 3), real(1, 18, 64, 64)], ai_opset=22, constants=(1,), pads=[1, 1, 1, 1])
+    case("CausalConvWithState", [real(1, 256, 1024), real(256, 1, 4)], ai_opset=27, constants=(1,))
     case("Det", [real(1024, 16, 16)])
 
 
@@ -198,16 +198,16 @@ def networks():
     case("InstanceNormalization", [image, c(64), c(64)], constants=(1, 2))
     case("GroupNormalization", [image, c(64), c(64)], constants=(1, 2), num_groups=8)
     case("LayerNormalization", [real(512, 512), c(512), c(512)], constants=(1, 2))
-    case("RMSNormalization", [real(512, 512), c(512)], opset=23, constants=(1,))
+    case("RMSNormalization", [real(512, 512), c(512)], ai_opset=23, constants=(1,))
     case("LRN", [image], size=5)
     hidden = 64
     for op, gates in (("LSTM", 4), ("GRU", 3), ("RNN", 1)):
         case(op, [real(64, 32, 128), real(1, gates * hidden, 128), real(1, gates * hidden, hidden), real(1, 2 * gates * hidden)], constants=(1, 2, 3), hidden_size=hidden)
     q = real(1, 8, 256, 64)
-    case("Attention", [q, q, q], opset=23)
-    case("Attention", [q, q, q], "causal", opset=23, is_causal=1)
-    case("RotaryEmbedding", [q, real(256, 32), real(256, 32), ints(0, 256, (1, 256))], opset=23)
-    case("LinearAttention", [real(1, 128, 256), real(1, 128, 256), real(1, 128, 256), None, real(1, 128, 4), unit(1, 128, 4)], opset=27, q_num_heads=4, kv_num_heads=4)
+    case("Attention", [q, q, q], ai_opset=23)
+    case("Attention", [q, q, q], "causal", ai_opset=23, is_causal=1)
+    case("RotaryEmbedding", [q, real(256, 32), real(256, 32), ints(0, 256, (1, 256))], ai_opset=23)
+    case("LinearAttention", [real(1, 128, 256), real(1, 128, 256), real(1, 128, 256), None, real(1, 128, 4), unit(1, 128, 4)], ai_opset=27, q_num_heads=4, kv_num_heads=4)
     labels = ints(0, 128, (2048,))
     case("NegativeLogLikelihoodLoss", [real(2048, 128), labels])
     case("SoftmaxCrossEntropyLoss", [real(2048, 128), labels])
@@ -223,7 +223,7 @@ def networks():
         case("Resize", [real(1, 16, 128, 128), None, up], mode, constants=(2,), mode=mode)
     case("Resize", [real(1, 16, 128, 128), None, F32(1, 1, 0.5, 0.5)], "linear down", constants=(2,), mode="linear")
     case("Resize", [real(1, 16, 128, 128), None, F32(1, 1, 0.5, 0.5)], "linear antialias", constants=(2,), mode="linear", antialias=1)
-    case("Upsample", [real(1, 16, 128, 128), up], opset=9, constants=(1,), mode="nearest")
+    case("Upsample", [real(1, 16, 128, 128), up], ai_opset=9, constants=(1,), mode="nearest")
     boxes = np.sort(rng.uniform(0, 64, (1, 2048, 2, 2)), axis=2).reshape(1, 2048, 4).astype("f4")
     case("NonMaxSuppression", [boxes, unit(1, 4, 2048), scalar(50, "i8"), scalar(0.5), scalar(0.1)])
     case("Col2Im", [real(1, 16 * 9, 3844), I64(64, 64), I64(3, 3)])
@@ -255,7 +255,7 @@ def movement():
     case("ScatterElements", [x, ints(0, 512, (512, 512)), x], axis=1, reduction="add")
     case("ScatterElements", [x, np.tile(rng.permutation(512), (512, 1)).astype("i8"), x], "none", axis=1)
     case("ScatterND", [x, rng.permutation(512).reshape(512, 1).astype("i8"), x])
-    case("TensorScatter", [real(4, 8, 512, 16), real(4, 8, 1, 16), ints(0, 512, (4,))], opset=24, axis=2)
+    case("TensorScatter", [real(4, 8, 512, 16), real(4, 8, 1, 16), ints(0, 512, (4,))], ai_opset=24, axis=2)
     case("Tile", [real(64, 512), I64(8, 1)])
     case("Tile", [real(512, 64), I64(1, 8)], "inner")
     case("Expand", [real(512, 1), I64(512, 512)])
@@ -270,7 +270,7 @@ def movement():
     case("OneHot", [ints(0, 128, (2048,)), scalar(128, "i8"), F32(0, 1)])
     case("EyeLike", [x])
     case("Trilu", [x])
-    case("Scatter", [x, np.tile(rng.permutation(512), (512, 1)).astype("i8"), x], opset=10, axis=1)
+    case("Scatter", [x, np.tile(rng.permutation(512), (512, 1)).astype("i8"), x], ai_opset=10, axis=1)
     case("Compress", [x, ints(0, 2, (512,), "?")], axis=0)
     case("Compress", [x, ints(0, 2, (512,), "?")], "columns", axis=1)
     case("Range", [scalar(0, "i8"), scalar(131072, "i8"), scalar(1, "i8")])
@@ -303,8 +303,8 @@ def movement():
 
 
 def signals_and_text():
-    case("DFT", [real(128, 2048, 1)], opset=20)
-    case("DFT", [real(128, 2000, 1)], "2000", opset=20)
+    case("DFT", [real(128, 2048, 1)], ai_opset=20)
+    case("DFT", [real(128, 2000, 1)], "2000", ai_opset=20)
     case("STFT", [real(1, 65536, 1), scalar(256, "i8"), None, scalar(512, "i8")])
     for op in "HannWindow HammingWindow BlackmanWindow".split():
         case(op, [scalar(N, "i8")])
@@ -335,6 +335,7 @@ def microsoft():
     ms("GroupQueryAttention", [real(1, 512, 512), real(1, 512, 128), real(1, 512, 128), past, past, np.array([511], "i4"), np.array(512, "i4")], outputs=3, num_heads=8, kv_num_heads=2)
     ms("RotaryEmbedding", [real(1, 512, 512), ints(0, 512, (1, 512)), real(512, 32), real(512, 32)], num_heads=8)
     ms("FusedMatMul", [real(512, 512), real(512, 512)], transB=1, alpha=0.5)
+    ms("FusedGemm", [real(512, 512), real(512, 512), real(512)], constants=(1, 2), activation="Relu")
     ms("FusedConv", [real(1, 64, 64, 64), real(64, 64, 3, 3), real(64)], constants=(1, 2), activation="Relu", pads=[1, 1, 1, 1])
     for bits in (4, 8):
         ms("MatMulNBits", [real(512, 512), ints(0, 255, (512, 16, 4 * bits), "u1"), real(512, 16)], "%d bits" % bits, constants=(1, 2), K=512, N=512, bits=bits, block_size=32)
@@ -346,6 +347,7 @@ def microsoft():
         ms(op, [b, s, z, b, s, z, s, z], constants=(1, 2, 4, 5, 6, 7))
     for op in "QLinearSigmoid QLinearLeakyRelu".split():
         ms(op, [b, s, z, s, z], constants=(1, 2, 3, 4))
+    ms("QLinearSoftmax", [b, s, z, scalar(1 / 256), scalar(0, "u1")], constants=(1, 2, 3, 4), opset=13)
     pixels = ints(0, 255, (1, 64, 128, 128), "u1")
     ms("QLinearAveragePool", [pixels, s, z, s, z], constants=(1, 2, 3, 4), kernel_shape=[3, 3])
     ms("QLinearGlobalAveragePool", [pixels, s, z, s, z], constants=(1, 2, 3, 4))
@@ -387,7 +389,7 @@ def training():
     case("Momentum", [rate, count, x, x, x], outputs=2, alpha=0.9, beta=1.0, mode="standard", norm_coefficient=0.0, **tensors)
     case("Adam", [rate, count, x, x, x, np.abs(x)], outputs=3, **tensors)
     q = real(1, 8, 256, 64)
-    case("FlexAttention", [q, q, q], domain="ai.onnx.preview", opset=26, version=1)
+    case("FlexAttention", [q, q, q], domain="ai.onnx.preview", ai_opset=26, version=1)
 
 
 DEPTH, TREES = 6, 100  # complete trees

@@ -72,6 +72,20 @@ static tn_status msq_unary(tn_import *im, const char *op) {
 static tn_status msq_sigmoid(tn_import *im) { return msq_unary(im, "sigmoid"); }
 static tn_status msq_leaky_relu(tn_import *im) { return msq_unary(im, "leaky_relu"); }
 
+/* `opset` is that of the Softmax it was made of: before 13 all axes from `axis` on are one. */
+static tn_status msq_softmax(tn_import *im) {
+  int64_t opset, axis;
+  TN_TRY(msq_need(im));
+  TN_TRY(tn_import_int(im, "opset", 0, &opset));
+  TN_TRY(tn_import_int(im, "axis", -1, &axis));
+  if (opset < 1) return tn_import_fail(im, TN_INVALID, "attribute 'opset' is missing or below 1");
+  tn_value *const x = msq_real(im, im->in[0], im->in[1], tn_im_in(im, 2));
+  tn_node *const node = tn_import_node(im, "softmax", &x, 1, 1);
+  tn_import_set_int(node, "axis", axis);
+  tn_import_set_int(node, "flatten", opset < 13);
+  return tn_im_done(im, msq_back(im, node->out[0], im->in[3], tn_im_in(im, 4), im->in[0]));
+}
+
 static tn_status msq_pool(tn_import *im, const char *op) {
   int64_t last;
   TN_TRY(msq_need(im));
@@ -261,6 +275,7 @@ TN_ONNX(ms, QLinearAdd, 1, TN_LATEST, add, msq_add)
 TN_ONNX(ms, QLinearMul, 1, TN_LATEST, mul, msq_mul)
 TN_ONNX(ms, QLinearSigmoid, 1, TN_LATEST, sigmoid, msq_sigmoid)
 TN_ONNX(ms, QLinearLeakyRelu, 1, TN_LATEST, leaky_relu, msq_leaky_relu)
+TN_ONNX(ms, QLinearSoftmax, 1, TN_LATEST, softmax, msq_softmax)
 TN_ONNX(ms, QLinearAveragePool, 1, TN_LATEST, average_pool, msq_average_pool)
 TN_ONNX(ms, QLinearGlobalAveragePool, 1, TN_LATEST, global_average_pool, msq_global_average_pool)
 TN_ONNX(ms, QLinearConcat, 1, TN_LATEST, concat, msq_concat)

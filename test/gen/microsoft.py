@@ -297,6 +297,16 @@ def qlinear_unary(g):
         g.maybe(alpha=g.pick([0.1, 0.5]))
 
 
+@ms("QLinearSoftmax", types=("uint8", "int8"))
+def qlinear_softmax(g):
+    shape = g.dims((1, 3), 1)
+    quantised(g, shape)
+    scale_and_zero(g)
+    scale_and_zero(g, 1 / 256)
+    g.attr(opset=g.pick([12, 13]))
+    g.maybe(axis=g.int(-len(shape), len(shape) - 1))
+
+
 @ms("QLinearGlobalAveragePool", types=("uint8", "int8"))
 def qlinear_global_pool(g):
     quantised(g, g.dims(4, 1, 5))

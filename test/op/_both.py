@@ -26,7 +26,7 @@ def ints(low, high, *shape, dtype="i8"):
     return rng.integers(low, high, shape).astype(dtype)
 
 
-def build(op, inputs, wanted, domain, version, opset, constants, attrs, types=()):
+def build(op, inputs, wanted, domain, version, ai_opset, constants, attrs, types=()):
     """A model of one node whose inputs have symbolic dims; the file's bytes and what is to be fed. types: element types of
     outputs by number, where ONNX Runtime does not infer them."""
     names = [n if a is not None else "" for n, a in inputs]
@@ -41,7 +41,7 @@ def build(op, inputs, wanted, domain, version, opset, constants, attrs, types=()
         [helper.make_tensor_value_info(n, kind(a), ["%s_%d" % (n, d) for d in range(a.ndim)]) for n, a in fed.items()],
         [helper.make_tensor_value_info("y%d" % i, types[i], None) if i in types else helper.make_empty_tensor_value_info("y%d" % i) for i in wanted],
         [onnx.numpy_helper.from_array(arrays[n], n) for n in constants if n in arrays])
-    proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)] + ([helper.make_opsetid(domain, version)] if domain else []))
+    proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", ai_opset)] + ([helper.make_opsetid(domain, version)] if domain else []))
     proto.ir_version = 10
     return proto.SerializeToString(), fed
 
@@ -67,18 +67,18 @@ def ours(data, fed):
         return tenon.compile(path).session(threads=2).run(fed)
 
 
-def check(label, op, inputs, outputs=1, domain="com.microsoft", version=1, opset=21, constants=(), tolerance=1e-5, instead=None, judge=theirs, types=(), **attrs):
+def check(label, op, inputs, outputs=1, domain="com.microsoft", version=1, ai_opset=21, constants=(), tolerance=1e-5, instead=None, judge=theirs, types=(), **attrs):
     """inputs: (name, array or None) in order; outputs: a count or the set of output numbers asked for; instead: inputs
     that mean the same, for a form ONNX Runtime does not know."""
     global failed
     wanted = sorted(range(outputs) if isinstance(outputs, int) else outputs)
-    common = (wanted, domain, version, opset, constants, attrs, types)
+    common = (wanted, domain, version, ai_opset, constants, attrs, types)
     try:
         want = judge(*build(op, instead or inputs, *common))
         runs = {"": ours(*build(op, inputs, *common))}
         # With constant operands the node is folded: what the oracle says.
         every = tuple(n for n, a in inputs if a is not None)
-        runs["folded "] = ours(*build(op, inputs, wanted, domain, version, opset, every, attrs, types))
+        runs["folded "] = ours(*build(op, inputs, wanted, domain, version, ai_opset, every, attrs, types))
     except Exception as e:  # every refusal is a failure here
         print("FAIL %s %s: %s" % (op, label, e))
         failed += 1
@@ -103,10 +103,10 @@ def check(label, op, inputs, outputs=1, domain="com.microsoft", version=1, opset
             print("ok   %s%s %s y%d %s error %.2g" % (how, op, label, i, actual.shape, error))
 
 
-def refuse(label, op, inputs, domain="com.microsoft", version=1, opset=21, **attrs):
+def refuse(label, op, inputs, domain="com.microsoft", version=1, ai_opset=21, **attrs):
     """The run ends with a status, in ONNX Runtime too."""
     global failed
-    data, fed = build(op, inputs, [0], domain, version, opset, (), attrs)
+    data, fed = build(op, inputs, [0], domain, version, ai_opset, (), attrs)
     for side in (theirs, ours):
         try:
             side(data, fed)

@@ -17,7 +17,7 @@ for b, s in ((1, 1), (2, 5)):
     check(at, "SkipLayerNormalization", [("x", x), ("skip", skip), ("g", real(8))], epsilon=0.01)
     check(at, "SkipSimplifiedLayerNormalization", [("x", x), ("skip", skip), ("g", real(8)), ("c", real(8))], outputs={0, 3})
     check(at, "SimplifiedLayerNormalization", [("x", x), ("g", real(8))], domain="", epsilon=1e-5)
-    check(at, "LayerNormalization", [("x", x), ("g", real(8)), ("b", real(8))], domain="", opset=14, epsilon=1e-3)
+    check(at, "LayerNormalization", [("x", x), ("g", real(8)), ("b", real(8))], domain="", ai_opset=14, epsilon=1e-3)
     ids = ints(0, 10, b, s, dtype="i4")
     embed = [("ids", ids), ("seg", ints(0, 2, b, s, dtype="i4")), ("w", real(10, 8)), ("p", real(6, 8)), ("sw", real(2, 8)), ("g", real(8)), ("b", real(8))]
     check(at, "EmbedLayerNormalization", embed + [("mask", ints(0, 2, b, s, dtype="i4"))], outputs=3, constants=("w", "p", "sw", "g", "b"))
@@ -56,10 +56,10 @@ for m, k, n in ((1, 32, 5), (4, 64, 16)):
     at = "%dx%dx%d" % (m, k, n)
     check(at, "FusedMatMul", [("a", real(2, k, m)), ("b", real(2, n, k))], transA=1, transB=1, alpha=0.5)
     check(at, "FusedMatMul", [("a", real(m, 2, k)), ("b", real(2, k, n))], transBatchA=1)
-    for act, params in ("", {}), ("Tanh", {}), ("Elu", {"activation_alpha": 0.7}), ("HardSigmoid", {"activation_alpha": 0.3, "activation_beta": 0.1}):
+    for act, params in ("Tanh", {}), ("Elu", {"activation_alpha": 0.7}), ("HardSigmoid", {"activation_alpha": 0.3, "activation_beta": 0.1}):
         check(act, "FusedGemm", [("a", real(k, m)), ("b", real(n, k)), ("c", real(n))], transA=1, transB=1, alpha=0.5, activation=act, **params)
-    for act in ("Relu", "Sigmoid", "Softplus", "Softsign", "LeakyRelu", "ThresholdedRelu", "Selu"):
-        check(act, "FusedGemm", [("a", real(m, k)), ("b", real(k, n))], activation=act)
+    for act, params in ("Relu", {}), ("Sigmoid", {}), ("Softplus", {}), ("Softsign", {}), ("LeakyRelu", {"activation_alpha": 0.02}), ("ThresholdedRelu", {"activation_alpha": 0.5}):
+        check(act, "FusedGemm", [("a", real(m, k)), ("b", real(k, n))], activation=act, **params)
     check(at, "DynamicQuantizeMatMul", [("a", real(m, k)), ("b", ints(0, 255, k, n, dtype="u1")), ("s", real(1)), ("z", ints(0, 255, 1, dtype="u1")), ("c", real(n))], constants=("b", "s", "z"), tolerance=1e-4)
     for bits in (2, 4, 8):
         blocks, blob = k // 32, 32 * bits // 8
@@ -85,6 +85,10 @@ for op in ("QLinearAdd", "QLinearMul"):
     check("", op, [("a", a), ("as", scale(0.1)), ("az", zero(100)), ("b", b), ("bs", scale(0.05)), ("bz", zero(3)), ("cs", scale(0.3)), ("cz", zero(128))], tolerance=0.02)
 one = [("xs", scale(0.05)), ("xz", zero(120)), ("ys", scale(0.01)), ("yz", zero(2))]
 check("", "QLinearSigmoid", [("x", a)] + one, constants=("xs", "xz", "ys", "yz"), tolerance=0.02)
+for opset, axes in ((12, (0, 1, -1)), (13, (0, 1, -1))):
+    for axis in axes:
+        check("opset %d, axis %d" % (opset, axis), "QLinearSoftmax", [("x", ints(0, 256, 3, 4, 5, dtype="u1"))] + one, constants=("xs", "xz", "ys", "yz"), opset=opset, axis=axis, tolerance=0.011)
+    check("opset %d" % opset, "QLinearSoftmax", [("x", ints(0, 256, 3, 4, 5, dtype="u1"))] + one, constants=("xs", "xz", "ys", "yz"), opset=opset, tolerance=0.011)
 pixels = ints(0, 256, 1, 3, 6, 6, dtype="u1")
 near = [("xs", scale(0.05)), ("xz", zero(120)), ("ys", scale(0.05)), ("yz", zero(110))]
 check("", "QLinearAveragePool", [("x", pixels)] + near, constants=("xs", "xz", "ys", "yz"), kernel_shape=[3, 3], strides=[1, 1], tolerance=0.02)
