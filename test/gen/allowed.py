@@ -139,6 +139,7 @@ def copies(node, run):
 
 
 refusal(("ArgMax", "ArgMin", "DFT", "Concat", "LpPool", "MaxPool", "AveragePool", "Conv", "ConvInteger", "Pad", "SoftmaxCrossEntropyLoss", "NegativeLogLikelihoodLoss"), "", empty, "ONNX Runtime does not look at what has no elements")
+refusal(("Attention",), "batch of q and k", lambda n, r: True, "the standard wants one batch; ONNX Runtime does not compare them")
 refusal(("Reshape",), "", copies, "a size that turns out to be 0 copies a dim: refused, as it is hardly ever meant (doc/sym.md)")
 refusal(("Reshape",), "nothing tells when another is 0", lambda n, r: attr(n, "allowzero", 0), "-1 beside a 0 that is one: the standard forbids it, ONNX Runtime takes 1")
 refusal(("CenterCropPad",), "elements, expected", lambda n, r: True, "the standard wants a size for every axis; in ONNX Runtime one broadcasts")
