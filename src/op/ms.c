@@ -22,36 +22,50 @@ static tn_status ms_quick_gelu(tn_import *im) {
   return tn_im_done(im, node->out[0]);
 }
 
-/* Activation of a fused operator, by name. */
+/* What a fused operator applies to its result, by the name of an operator of ONNX. */
+typedef struct ms_activation {
+  const char *name, *op;
+  const char *params[2];
+  bool in_conv; /* FusedConv knows it, too */
+} ms_activation;
+
+static const ms_activation *ms_activation_find(tn_str name) {
+  static const ms_activation rows[] = {{"Relu", "relu", {0}, true},
+                                       {"Tanh", "tanh", {0}, true},
+                                       {"Sigmoid", "sigmoid", {0}, true},
+                                       {"LeakyRelu", "leaky_relu", {"alpha"}, true},
+                                       {"HardSigmoid", "hard_sigmoid", {"alpha", "beta"}, true},
+                                       {"Softplus", "softplus", {0}, false},
+                                       {"Softsign", "softsign", {0}, false},
+                                       {"Elu", "elu", {"alpha"}, false},
+                                       {"ThresholdedRelu", "thresholded_relu", {"alpha"}, false},
+                                       {"Selu", "selu", {"alpha", "gamma"}, false}};
+  for (size_t i = 0; i < TN_COUNT(rows); i++)
+    if (tn_str_is(name, rows[i].name)) return &rows[i];
+  return NULL;
+}
+static tn_status ms_activation_refuse(tn_import *im, tn_str name) {
+  return tn_import_fail(im, TN_UNSUPPORTED, "activation '%.*s' is not supported", (int)name.len, name.ptr);
+}
+
+/* That of FusedConv, whose parameters are a list. */
 static tn_status ms_activate(tn_import *im, tn_str name, tn_value **x) {
-  static const struct {
-    const char *name, *op;
-    const char *params[2];
-  } rows[] = {{"Relu", "relu", {0}},
-              {"Tanh", "tanh", {0}},
-              {"Sigmoid", "sigmoid", {0}},
-              {"LeakyRelu", "leaky_relu", {"alpha"}},
-              {"HardSigmoid", "hard_sigmoid", {"alpha", "beta"}},
-              {"Clip", "clip", {0}}};
+  const ms_activation *const row = ms_activation_find(name);
   const tn_attr *params;
   TN_TRY(tn_import_get(im, "activation_params", TN_ATTR_FLOATS, &params));
   if (name.len == 0) return TN_OK;
-  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-    if (!tn_str_is(name, rows[i].name)) continue;
-    const int64_t n = params ? params->n : 0;
-    if (tn_str_is(name, "Clip")) {
-      if (n != 2) return tn_import_fail(im, TN_INVALID, "Clip needs 2 activation_params");
-      tn_value *const lo = tn_im_like(im, params->floats[0], *x), *const hi = tn_im_like(im, params->floats[1], *x);
-      *x = tn_im3(im, "clip", *x, lo, hi);
-      return TN_OK;
-    }
-    tn_node *const node = tn_import_node(im, rows[i].op, x, 1, 1);
-    for (int p = 0; p < 2 && rows[i].params[p] && p < n; p++)
-      tn_import_set_float(node, rows[i].params[p], params->floats[p]);
-    *x = node->out[0];
+  const int64_t n = params ? params->n : 0;
+  if (tn_str_is(name, "Clip")) {
+    if (n != 2) return tn_import_fail(im, TN_INVALID, "Clip needs 2 activation_params");
+    tn_value *const lo = tn_im_like(im, params->floats[0], *x), *const hi = tn_im_like(im, params->floats[1], *x);
+    *x = tn_im3(im, "clip", *x, lo, hi);
     return TN_OK;
   }
-  return tn_import_fail(im, TN_UNSUPPORTED, "activation '%.*s' is not supported", (int)name.len, name.ptr);
+  if (!row || !row->in_conv) return ms_activation_refuse(im, name);
+  tn_node *const node = tn_import_node(im, row->op, x, 1, 1);
+  for (int p = 0; p < 2 && row->params[p] && p < n; p++) tn_import_set_float(node, row->params[p], params->floats[p]);
+  *x = node->out[0];
+  return TN_OK;
 }
 
 static tn_status ms_fused_conv(tn_import *im) {
@@ -68,39 +82,24 @@ static tn_status ms_fused_conv(tn_import *im) {
 
 /* --- products --- */
 
-/* Gemm and what is applied to its result, whose attributes have names of their own here. */
+/* Gemm and what is applied to its result, whose attributes are `activation_alpha` and so on. */
 static tn_status ms_fused_gemm(tn_import *im) {
-  static const struct {
-    const char *name, *op;
-    const char *params[2], *own[2];
-  } rows[] = {{"Relu", "relu", {0}, {0}},
-              {"Tanh", "tanh", {0}, {0}},
-              {"Sigmoid", "sigmoid", {0}, {0}},
-              {"Softplus", "softplus", {0}, {0}},
-              {"Softsign", "softsign", {0}, {0}},
-              {"Elu", "elu", {"activation_alpha"}, {"alpha"}},
-              {"LeakyRelu", "leaky_relu", {"activation_alpha"}, {"alpha"}},
-              {"ThresholdedRelu", "thresholded_relu", {"activation_alpha"}, {"alpha"}},
-              {"Selu", "selu", {"activation_alpha", "activation_gamma"}, {"alpha", "gamma"}},
-              {"HardSigmoid", "hard_sigmoid", {"activation_alpha", "activation_beta"}, {"alpha", "beta"}}};
   tn_str activation;
   TN_TRY(tn_im_need(im, 2));
   TN_TRY(tn_import_str(im, "activation", "", &activation));
   tn_value *const in[3] = {im->in[0], im->in[1], tn_im_in(im, 2)};
   tn_node *const gemm = tn_import_node(im, "gemm", in, in[2] ? 3 : 2, 1);
   TN_TRY(tn_import_copy_attrs(im, gemm));
-  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-    if (!tn_str_is(activation, rows[i].name)) continue;
-    tn_node *const node = tn_import_node(im, rows[i].op, gemm->out, 1, 1);
-    for (int p = 0; p < 2 && rows[i].params[p]; p++) {
-      const tn_attr *given;
-      TN_TRY(tn_import_get(im, rows[i].params[p], TN_ATTR_FLOAT, &given));
-      if (given) tn_import_set_float(node, rows[i].own[p], given->f);
-    }
-    return tn_im_done(im, node->out[0]);
-  }
   if (activation.len == 0) return tn_im_done(im, gemm->out[0]);
-  return tn_import_fail(im, TN_UNSUPPORTED, "activation '%.*s' is not supported", (int)activation.len, activation.ptr);
+  const ms_activation *const row = ms_activation_find(activation);
+  if (!row) return ms_activation_refuse(im, activation);
+  tn_node *const node = tn_import_node(im, row->op, gemm->out, 1, 1);
+  for (int p = 0; p < 2 && row->params[p]; p++) {
+    const tn_attr *given;
+    TN_TRY(tn_import_get(im, tn_arena_printf(&im->ctx->arena, "activation_%s", row->params[p]), TN_ATTR_FLOAT, &given));
+    if (given) tn_import_set_float(node, row->params[p], given->f);
+  }
+  return tn_im_done(im, node->out[0]);
 }
 
 /* transBatch brings [.., b, .., m, ..] = [m, b.., k] into [b.., m, k]; with trans, [k, b.., m]. */
