@@ -1,11 +1,11 @@
 /* A session at rest: runs at a shape that is bound take no memory; many sessions of one program run in many threads;
  * idle threads take no processor time. */
 #include <pthread.h>
-#include <time.h>
 
 #include "base/thread.h"
 #include "driver/compile.h"
 #include "driver/session.h"
+#include "rest.h"
 #include "test.h"
 
 /* Weights, a view, a branch, a loop, a size that only the run tells, a reduction. */
@@ -140,16 +140,9 @@ TEST(idle_threads_rest) {
   tn_program *p = steady_compile();
   const tn_session_options o = {.size = sizeof o, .threads = 4};
   tn_session *s = NULL;
-  struct timespec pause = {0, 300000000};
   if (!p || !CHECK_EQ_I(tn_session_create(p, &o, &s, NULL), TN_OK)) return;
   CHECK_EQ_I(steady_run(s, MOST_ROWS, 1), TN_OK);
-  bool rested = false;
-  for (int i = 0; i < 20 && !rested; i++) { /* they look for work a little longer, on a busy machine much longer */
-    const clock_t before = clock();
-    nanosleep(&pause, NULL);
-    rested = clock() - before < CLOCKS_PER_SEC * 3 / 1000; /* 1 % of the pause */
-  }
-  CHECK(rested);
+  CHECK(test_rests());
   tn_session_release(s);
   tn_program_free(p);
 }

@@ -3,9 +3,9 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "rest.h"
 #include "test.h"
 
 enum { MAX_N = 5000, MAX_WORKERS = 8 };
@@ -216,12 +216,6 @@ TEST(a_forked_child_works_alone) {
 TEST(idle_threads_sleep) {
   tn_pool *pool = make_pool(tn_cpu_count() > 1 ? 2 : 1);
   CHECK(!share_main(pool));
-  bool rested = false;
-  for (int i = 0; i < 20 && !rested; i++) { /* a busy machine may let them come to rest late */
-    const clock_t before = clock();
-    usleep(300000);
-    rested = clock() - before < CLOCKS_PER_SEC * 3 / 1000; /* a hundredth of the pause */
-  }
-  CHECK(rested);
+  CHECK(test_rests());
   tn_pool_release(pool);
 }
